@@ -65,7 +65,7 @@ struct InboxSegment {
   std::uint32_t capacity;
   Segment memory;
   shm::Home home;
-  std::vector<std::uint32_t> free_stack;
+  std::vector<shm::EntryIndex> free_stack;
 
   explicit InboxSegment(std::size_t depth)
       : capacity(std::bit_ceil(static_cast<std::uint32_t>(2 * depth))),
@@ -208,7 +208,8 @@ void pass_index(benchmark::State& state, std::size_t depth) {
   // Keys rise like those of messages, and jump by ranks.
   const auto push = [&] {
     const auto key = static_cast<std::int64_t>(number + random() % (2 * depth));
-    index.push(shm::make_node(key, number, static_cast<std::uint32_t>(number % size)));
+    index.push(
+        shm::make_node(key, number, shm::EntryIndex(static_cast<std::uint32_t>(number % size))));
     ++number;
   };
   while (number < depth) push();

@@ -16,7 +16,7 @@
 
 namespace beeline::shm {
 
-// A number, an enumerator, a truth value or an address, as a failed check prints it.
+// A number, an enumerator, a strong id, a truth value or an address, as a failed check prints it.
 class CheckedValue {
  public:
   template <typename T>
@@ -26,6 +26,8 @@ class CheckedValue {
       form_ = Form::kAddress;
     } else if constexpr (std::is_enum_v<T>) {
       *this = CheckedValue(static_cast<std::underlying_type_t<T>>(value));
+    } else if constexpr (std::is_class_v<T>) {
+      *this = CheckedValue(value.value());
     } else if constexpr (std::is_floating_point_v<T>) {
       real_ = static_cast<double>(value);
       form_ = Form::kReal;

@@ -212,7 +212,7 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
 }
 
 // Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake.
-inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& copy,
+inline void inherit_entry(const Home& home, EntryIndex at, const EntryCopy& copy,
                           std::uint16_t new_row) {
   Entry& entry = home.entry(at);
   BEELINE_DCHECK(entry.word().state == EntryState::kFree, at, entry.word().state);

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kMinInboxCapacity = 16;
 inline constexpr std::uint32_t kRowStep = 64;     // rows allocated at a time: one page
 inline constexpr std::uint32_t kEntryStep = 128;  // entries of the first extent
 inline constexpr std::uint32_t kMaxDeadLetters = 64;
-static_assert(kMaxEntries < kNoEntry);
+static_assert(kMaxEntries < kNoEntry.value());
 static_assert(kMaxRows < kNoRow);
 
 enum class OrderPolicy : std::uint32_t { kAged = 0, kStrict = 1, kFifo = 2 };
@@ -141,9 +141,9 @@ class BasicHome {
     BEELINE_DCHECK(index < kMaxRows, index);
     return at<InRow>(layout_.rows + index * sizeof(InRow));
   }
-  [[nodiscard]] Like<Entry>& entry(std::uint32_t index) const {
-    BEELINE_DCHECK(index < capacity_, index, capacity_);
-    return at<Entry>(layout_.entries + index * sizeof(Entry));
+  [[nodiscard]] Like<Entry>& entry(EntryIndex index) const {
+    BEELINE_DCHECK(index.value() < capacity_, index, capacity_);
+    return at<Entry>(layout_.entries + index.value() * sizeof(Entry));
   }
   [[nodiscard]] Like<IndexNode>* run() const { return &at<IndexNode>(layout_.run); }
   [[nodiscard]] Like<IndexNode>* heap() const { return &at<IndexNode>(layout_.heap); }

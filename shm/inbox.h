@@ -33,7 +33,7 @@ enum class Cost : std::uint8_t { kAttempt, kNothing };
 class Inbox {
  public:
   // `free_stack` has room for the capacity of the home; the caller owns it.
-  Inbox(const Home& home, std::span<std::uint32_t> free_stack)
+  Inbox(const Home& home, std::span<EntryIndex> free_stack)
       : home_(home),
         index_(home.control().index, home.run(), home.heap()),
         free_(free_stack),
@@ -44,7 +44,7 @@ class Inbox {
   void add_entries(std::uint32_t from, std::uint32_t to) {
     BEELINE_CHECK(from <= to && to <= home_.capacity(), from, to, home_.capacity());
     BEELINE_CHECK(to <= home_.control().index.size, to, home_.control().index.size);
-    for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = i - 1;
+    for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = EntryIndex(i - 1);
     // relaxed: the new entries are zero, which means free; the fence of grow_index() comes before.
     home_.control().entries_allocated.relaxed_store(to);
   }
@@ -71,9 +71,9 @@ class Inbox {
 
   // Puts a checked message. `mark`: 0, or the one of kUnindexedFlags
   // that keeps it out of the delivery order, and kFlagUnasked.
-  std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
-                    std::int64_t sent_ns, std::uint16_t mark) {
-    const std::uint32_t at = claim();
+  EntryIndex put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
+                 std::int64_t sent_ns, std::uint16_t mark) {
+    const EntryIndex at = claim();
     Entry& entry = home_.entry(at);
     entry.header = copy.header;
     entry.header.sent_ns = sent_ns;
@@ -91,9 +91,9 @@ class Inbox {
 
   // Puts a simple message: each word is copied once, from its slot. `rank`: the receiver's rank for
   // it. REQUIRES: is_sound_simple(words).
-  std::uint32_t put_simple(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
-                           std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
-    const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
+  EntryIndex put_simple(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
+                        std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
+    const EntryIndex at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
     if (rank <= kRankCritical) ++critical_;
     const std::int64_t key = order_key(policy_, rank_step_us_, sent_ns, rank);
     index_.push(make_node(key, home_.entry(at).arrival, at));
@@ -101,11 +101,11 @@ class Inbox {
   }
   // Puts a simple message without a place in the order. After the commit the caller must take it
   // with take_only() before any other call. `mark`: 0 or kFlagMatched.
-  [[gnu::always_inline]] std::uint32_t put_alone(const HeaderWords& words, const Slot& slot,
-                                                 std::uint16_t row, Lane lane,
-                                                 std::uint64_t position, std::int64_t sent_ns,
-                                                 std::int32_t rank, std::uint16_t mark) {
-    const std::uint32_t at = claim();
+  [[gnu::always_inline]] EntryIndex put_alone(const HeaderWords& words, const Slot& slot,
+                                              std::uint16_t row, Lane lane, std::uint64_t position,
+                                              std::int64_t sent_ns, std::int32_t rank,
+                                              std::uint16_t mark) {
+    const EntryIndex at = claim();
     Entry& entry = home_.entry(at);
     words.store(entry.header, sent_ns, rank, static_cast<std::uint16_t>(flag_of(lane) | mark));
     if (words.is_extended()) [[unlikely]] {
@@ -128,8 +128,8 @@ class Inbox {
   }
 
   // Leases the next entry in delivery order and returns it, or kNoEntry.
-  std::uint32_t take_best() {
-    const std::uint32_t at = index_.pop_front();
+  EntryIndex take_best() {
+    const EntryIndex at = index_.pop_front();
     if (at == kNoEntry) return at;
     lease(home_.entry(at));
     if (queued_ >= kDeep) prefetch_next();
@@ -137,7 +137,7 @@ class Inbox {
   }
 
   // The entry that take_best() would return now. It stays queued.
-  [[nodiscard]] std::uint32_t next() {
+  [[nodiscard]] EntryIndex next() {
     const IndexNode* const first = index_.front();
     return first == nullptr ? kNoEntry : first->entry();
   }
@@ -145,8 +145,8 @@ class Inbox {
   // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It
   // stays queued.
   template <typename Matches>
-  [[nodiscard]] std::uint32_t find(Matches&& matches) const {
-    IndexNode found{0, kNoEntry};
+  [[nodiscard]] EntryIndex find(Matches&& matches) const {
+    IndexNode found = make_node(0, 0, kNoEntry);
     index_.for_each([&](const IndexNode& node) {
       const bool better = found.entry() == kNoEntry || node.before(found);
       if (better && matches(home_.entry(node.entry()))) found = node;
@@ -156,22 +156,22 @@ class Inbox {
   }
 
   // Leases an entry from the middle of the order.
-  void take(std::uint32_t at) {
+  void take(EntryIndex at) {
     const bool was_indexed = index_.remove(node_of(at));
     BEELINE_CHECK(was_indexed, at);
     lease(home_.entry(at));
   }
 
   // Leases many entries; for more than a few it rebuilds the order.
-  void take_all(std::span<const std::uint32_t> entries) {
+  void take_all(std::span<const EntryIndex> entries) {
     constexpr std::size_t kFew = 8;
     if (entries.size() <= kFew) {
-      for (const std::uint32_t at : entries) take(at);
+      for (const EntryIndex at : entries) take(at);
       return;
     }
-    for (const std::uint32_t at : entries) lease(home_.entry(at));
+    for (const EntryIndex at : entries) lease(home_.entry(at));
     index_.clear();
-    for (std::uint32_t at = 0; at < home_.entries_allocated(); ++at) {
+    for (EntryIndex at(0); at.value() < home_.entries_allocated(); ++at) {
       const Entry& entry = home_.entry(at);
       if (entry.word().state != EntryState::kQueued) continue;
       if ((entry.header.flags & kUnindexedFlags) == 0) index_.push(node_of(at));
@@ -179,19 +179,19 @@ class Inbox {
   }
 
   // Leases an entry that has no place in the order.
-  void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
+  void take_unindexed(EntryIndex at) { lease(home_.entry(at)); }
   // Leases the entry that put_alone() has put; only the count of queued entries knows it.
-  void take_only(std::uint32_t at) { lease_counted(home_.entry(at)); }
+  void take_only(EntryIndex at) { lease_counted(home_.entry(at)); }
 
   // Stashes a matched entry that no call waits for any more.
-  void stash(std::uint32_t at) {
+  void stash(EntryIndex at) {
     Entry& entry = home_.entry(at);
     entry.header.flags = unmatched(entry.header.flags);
   }
 
   // Finishes a leased entry. `stamp_word`: the stamp of its slab, null when the payload lies inline
   // or its link is gone.
-  void done(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+  void done(EntryIndex at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.done, 1);
     --leased_;
@@ -202,7 +202,7 @@ class Inbox {
   void count_done(std::uint64_t count) { add(home_.control().counters.done, count); }
 
   // Puts a leased entry back at its old place in the order; an answer goes to the stash.
-  void requeue(std::uint32_t at, Cost cost = Cost::kAttempt) {
+  void requeue(EntryIndex at, Cost cost = Cost::kAttempt) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kQueued;
@@ -217,10 +217,10 @@ class Inbox {
 
   // The sender took back a leased message, and its handler is told: sets a reason in the flags. A
   // successor makes the entry a dead letter.
-  void mark_cancelled(std::uint32_t at) { set_reason(at, DeadReason::kCancelled); }
+  void mark_cancelled(EntryIndex at) { set_reason(at, DeadReason::kCancelled); }
 
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
-  void bury(std::uint32_t at, DeadReason reason) {
+  void bury(EntryIndex at, DeadReason reason) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kDead;
@@ -240,7 +240,7 @@ class Inbox {
   // letter that is still dead means nothing, and inherit_entry() clears a reason on a queued entry,
   // which a kill inside bury() leaves too. The reason goes last, because a dead letter without one
   // is broken.
-  void revive(std::uint32_t at) {
+  void revive(EntryIndex at) {
     Entry& entry = home_.entry(at);
     std::uint16_t& flags = entry.header.flags;
     flags = static_cast<std::uint16_t>((flags & ~(kUnindexedFlags | kFlagUnasked)) | kFlagRevived);
@@ -256,7 +256,7 @@ class Inbox {
   }
 
   // Drops a dead letter.
-  void purge(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+  void purge(EntryIndex at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.purged, 1);
     unlist_letter(at);
@@ -264,7 +264,7 @@ class Inbox {
 
   // The dead letters. The one that has been dead for longest comes first; after a take-over, the
   // one that arrived first.
-  [[nodiscard]] std::span<const std::uint32_t> letters() const {
+  [[nodiscard]] std::span<const EntryIndex> letters() const {
     return {letters_.data(), letters_count_};
   }
 
@@ -272,7 +272,7 @@ class Inbox {
   void rebuild() {
     index_.clear();
     free_count_ = queued_ = leased_ = dead_ = critical_ = copies_ = 0;
-    for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(i - 1);
+    for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(EntryIndex(i - 1));
     list_letters();
   }
 
@@ -280,11 +280,11 @@ class Inbox {
   // some are not listed.
   void list_letters() {
     dead_ = letters_count_ = 0;
-    for (std::uint32_t i = 0; i < home_.entries_allocated(); ++i) {
-      if (home_.entry(i).word().state == EntryState::kDead) list_letter(i);
+    for (EntryIndex at(0); at.value() < home_.entries_allocated(); ++at) {
+      if (home_.entry(at).word().state == EntryState::kDead) list_letter(at);
     }
     std::sort(letters_.begin(), letters_.begin() + letters_count_,
-              [this](std::uint32_t a, std::uint32_t b) {
+              [this](EntryIndex a, EntryIndex b) {
                 return home_.entry(a).arrival < home_.entry(b).arrival;
               });
   }
@@ -302,17 +302,17 @@ class Inbox {
   [[nodiscard]] std::uint32_t critical() const { return critical_; }
   [[nodiscard]] std::uint32_t copies() const { return copies_; }
 
-  [[nodiscard]] IndexNode node_of(std::uint32_t at) const { return node_of(at, home_.entry(at)); }
+  [[nodiscard]] IndexNode node_of(EntryIndex at) const { return node_of(at, home_.entry(at)); }
 
  private:
   // From so many queued entries on, the next one is asked for (docs/cache-lines.md, Prefetch
   // distances).
   static constexpr std::uint32_t kDeep = 256;
   void prefetch_next() {
-    if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(&home_.entry(at));
+    if (const EntryIndex at = next(); at != kNoEntry) prefetch_for_write(&home_.entry(at));
   }
 
-  [[nodiscard]] IndexNode node_of(std::uint32_t at, const Entry& entry) const {
+  [[nodiscard]] IndexNode node_of(EntryIndex at, const Entry& entry) const {
     return make_node(order_key(policy_, rank_step_us_, entry.header), entry.arrival, at);
   }
 
@@ -340,9 +340,9 @@ class Inbox {
   }
 
   // A free entry for a message. The caller fills it and then calls say_queued().
-  [[gnu::always_inline]] std::uint32_t claim() {
+  [[gnu::always_inline]] EntryIndex claim() {
     BEELINE_DCHECK(free_count_ != 0, free_count_);
-    const std::uint32_t at = free_[--free_count_];
+    const EntryIndex at = free_[--free_count_];
     home_.entry(at).arrival = next_arrival();
     return at;
   }
@@ -373,14 +373,14 @@ class Inbox {
     }
   }
 
-  void set_reason(std::uint32_t at, DeadReason reason) {
+  void set_reason(EntryIndex at, DeadReason reason) {
     std::uint16_t& flags = home_.entry(at).header.flags;
     flags = static_cast<std::uint16_t>((flags & ~(0xf << kReasonShift)) |
                                        static_cast<unsigned>(reason) << kReasonShift);
   }
 
   // Counts an entry whose state says queued, and gives it its place in the order.
-  void enter_queue(std::uint32_t at, const Entry& entry) {
+  void enter_queue(EntryIndex at, const Entry& entry) {
     ++queued_;
     const MessageHeader& header = entry.header;
     if ((header.flags & kUnindexedFlags) != 0) return;
@@ -406,7 +406,7 @@ class Inbox {
 
   // Frees an entry. REQUIRES: the caller counts it with add(), whose fence stands between this
   // store and the stores of the next message put there.
-  void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+  void release(EntryIndex at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
     BEELINE_DCHECK(
         entry.word().state == EntryState::kLeased || entry.word().state == EntryState::kDead, at,
@@ -423,18 +423,18 @@ class Inbox {
     if (reason == DeadReason::kExhausted) add(counters.exhausted, 1);
   }
 
-  void list_letter(std::uint32_t at) {
+  void list_letter(EntryIndex at) {
     ++dead_;
     if (letters_count_ < letters_.size()) letters_[letters_count_++] = at;
   }
 
-  void unlist_letter(std::uint32_t at) {
+  void unlist_letter(EntryIndex at) {
     --dead_;
     const auto end = letters_.begin() + letters_count_;
     if (std::remove(letters_.begin(), end, at) != end) --letters_count_;
   }
 
-  void adopt(std::uint32_t at) {
+  void adopt(EntryIndex at) {
     const Entry& entry = home_.entry(at);
     switch (entry.word().state) {
       case EntryState::kFree:
@@ -453,7 +453,7 @@ class Inbox {
 
   Home home_;
   OrderIndex index_;
-  std::span<std::uint32_t> free_;
+  std::span<EntryIndex> free_;
   OrderPolicy policy_;
   std::int64_t rank_step_us_;
   // SUBTLE: keep counters that every message updates non-adjacent (docs/cache-lines.md, Store
@@ -464,7 +464,7 @@ class Inbox {
   std::uint32_t copies_ = 0;  // queued copies in the order
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
-  std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
+  std::array<EntryIndex, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
   std::uint32_t letters_count_ = 0;
 };
 

@@ -13,18 +13,22 @@
 #include <cstdint>
 
 #include "shm/check.h"
+#include "shm/ids.h"
 #include "shm/segment.h"
 
 namespace beeline::shm {
 
 inline constexpr std::uint32_t kEntryBits = 24;
-inline constexpr std::uint32_t kNoEntry = (1U << kEntryBits) - 1;
+inline constexpr std::uint32_t kEntryMask = (1U << kEntryBits) - 1;
+inline constexpr EntryIndex kNoEntry(kEntryMask);
 
 struct IndexNode {
   std::int64_t key;
   std::uint64_t order;  // arrival << 24 | entry
 
-  [[nodiscard]] std::uint32_t entry() const { return static_cast<std::uint32_t>(order & kNoEntry); }
+  [[nodiscard]] EntryIndex entry() const {
+    return EntryIndex(static_cast<std::uint32_t>(order & kEntryMask));
+  }
   [[nodiscard]] bool before(const IndexNode& other) const {
     return key != other.key ? key < other.key : order < other.order;
   }
@@ -38,8 +42,8 @@ struct IndexNode {
 static_assert(sizeof(IndexNode) == 16);
 
 [[nodiscard]] constexpr IndexNode make_node(std::int64_t key, std::uint64_t arrival,
-                                            std::uint32_t entry) {
-  return {key, arrival << kEntryBits | entry};
+                                            EntryIndex entry) {
+  return {key, arrival << kEntryBits | entry.value()};
 }
 
 struct IndexControl {
@@ -79,10 +83,10 @@ class OrderIndex {
   }
 
   // Removes the next node and returns its entry, or kNoEntry.
-  std::uint32_t pop_front() {
+  EntryIndex pop_front() {
     const IndexNode* const first = front();
     if (first == nullptr) return kNoEntry;
-    const std::uint32_t entry = first->entry();
+    const EntryIndex entry = first->entry();
     if (first == heap_) {
       remove_from_heap(0);
     } else {
@@ -106,7 +110,7 @@ class OrderIndex {
   bool remove(const IndexNode& node) {
     for (std::uint64_t i = control_->run_head; i != control_->run_tail; ++i) {
       if (run_at(i).order != node.order) continue;
-      run_at(i).order |= kNoEntry;  // keeps key and arrival: the run stays sorted
+      run_at(i).order |= kEntryMask;  // keeps key and arrival: the run stays sorted
       return true;
     }
     for (std::uint64_t i = 0; i < control_->heap_count; ++i) {

@@ -205,7 +205,7 @@ struct RowName {
   return broken("entry.committed", at + 4, word.position, (cursor - 1) & 0xffffffff);
 }
 
-[[nodiscard]] inline Finding verify_entry(ByteView bytes, const HomeShape& home, std::uint32_t i,
+[[nodiscard]] inline Finding verify_entry(ByteView bytes, const HomeShape& home, EntryIndex i,
                                           Taken taken) {
   const std::uint64_t at = home.entry_at(i);
   const EntryWord word = EntryWord::unpack(bytes.u64(at));
@@ -241,7 +241,7 @@ struct Balance {
   const std::uint64_t counters = home.control(offsetof(HomeControl, counters));
   balance.done = bytes.u64(counters + offsetof(InboxCounters, done));
   balance.purged = bytes.u64(counters + offsetof(InboxCounters, purged));
-  for (std::uint32_t i = 0; i < home.entries_allocated(bytes); ++i) {
+  for (EntryIndex i(0); i.value() < home.entries_allocated(bytes); ++i) {
     const EntryWord word = EntryWord::unpack(bytes.u64(home.entry_at(i)));
     if (word.state == EntryState::kFree) continue;
     if (!home.is_taken(bytes, i)) {
@@ -271,7 +271,7 @@ struct Balance {
   const HomeShape home(capacity_of(bytes));
   if (auto finding = verify_home_control(bytes, home)) return finding;
   if (auto finding = verify_rows(bytes, home, taken)) return finding;
-  for (std::uint32_t i = 0; i < home.entries_allocated(bytes); ++i) {
+  for (EntryIndex i(0); i.value() < home.entries_allocated(bytes); ++i) {
     if (auto finding = verify_entry(bytes, home, i, taken)) return finding;
   }
   if (auto finding = verify_index_bounds(bytes, home, taken)) return finding;

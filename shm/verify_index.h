@@ -25,8 +25,8 @@ class HomeShape {
   [[nodiscard]] std::uint64_t row_at(std::uint64_t row) const {
     return layout_.rows + row * sizeof(InRow);
   }
-  [[nodiscard]] std::uint64_t entry_at(std::uint64_t entry) const {
-    return layout_.entries + entry * sizeof(Entry);
+  [[nodiscard]] std::uint64_t entry_at(EntryIndex entry) const {
+    return layout_.entries + entry.value() * sizeof(Entry);
   }
 
   [[nodiscard]] std::uint32_t rows_allocated(ByteView bytes) const {
@@ -45,14 +45,14 @@ class HomeShape {
   }
 
   // Messages that have arrived since this one, this one included.
-  [[nodiscard]] std::uint64_t since(ByteView bytes, std::uint32_t entry) const {
+  [[nodiscard]] std::uint64_t since(ByteView bytes, EntryIndex entry) const {
     return bytes.u64(control(offsetof(HomeControl, next_arrival))) -
            bytes.u64(entry_at(entry) + offsetof(Entry, arrival));
   }
 
   // True if the cursor of its row has passed a live entry. An entry without a row always counts as
   // passed.
-  [[nodiscard]] bool is_taken(ByteView bytes, std::uint32_t entry) const {
+  [[nodiscard]] bool is_taken(ByteView bytes, EntryIndex entry) const {
     const EntryWord word = EntryWord::unpack(bytes.u64(entry_at(entry)));
     if (word.row >= rows_allocated(bytes)) return true;
     const auto header = bytes.load<MessageHeader>(entry_at(entry) + offsetof(Entry, header));
@@ -121,7 +121,9 @@ struct IndexShape {
   const auto node = bytes.load<IndexNode>(at);
   const std::uint64_t order = at + offsetof(IndexNode, order);
   const std::uint32_t entries = home.entries_allocated(bytes);
-  if (node.entry() >= entries) return broken("index.entry", order, node.entry(), entries);
+  if (node.entry().value() >= entries) {
+    return broken("index.entry", order, node.entry().value(), entries);
+  }
   const std::uint64_t entry = home.entry_at(node.entry());
   const EntryWord word = EntryWord::unpack(bytes.u64(entry));
   const auto header = bytes.load<MessageHeader>(entry + offsetof(Entry, header));
@@ -151,9 +153,9 @@ struct IndexShape {
 struct Fingerprint {
   std::uint64_t count = 0;
   std::uint64_t sum = 0;
-  void add(std::uint32_t entry) {
+  void add(EntryIndex entry) {
     ++count;
-    sum += mix64(entry);
+    sum += mix64(entry.value());
   }
 };
 
@@ -201,7 +203,7 @@ struct Fingerprint {
   if (auto finding = verify_run(bytes, home, index, nodes)) return finding;
   if (auto finding = verify_heap(bytes, home, index, nodes)) return finding;
   Fingerprint queued;
-  for (std::uint32_t i = 0; i < home.entries_allocated(bytes); ++i) {
+  for (EntryIndex i(0); i.value() < home.entries_allocated(bytes); ++i) {
     const EntryWord word = EntryWord::unpack(bytes.u64(home.entry_at(i)));
     const auto header = bytes.load<MessageHeader>(home.entry_at(i) + offsetof(Entry, header));
     if (is_indexed(word, header)) queued.add(i);

@@ -16,7 +16,7 @@ std::string no_letter(MessageId id) {
 
 Result<void> DeadLetters::requeue_dead(MessageId id) {
   if (life_.has_ended()) return fail(ErrorCode::kClosed, life_.why_down());
-  const std::uint32_t at = receiver_.entries().find_dead(id);
+  const shm::EntryIndex at = receiver_.entries().find_dead(id);
   if (at == shm::kNoEntry) return fail(ErrorCode::kInvalid, no_letter(id));
   receiver_.revive(at);
   sleeper_.call_user();
@@ -25,7 +25,7 @@ Result<void> DeadLetters::requeue_dead(MessageId id) {
 
 bool DeadLetters::purge_dead(MessageId id) {
   if (life_.has_ended()) return false;
-  const std::uint32_t at = receiver_.entries().find_dead(id);
+  const shm::EntryIndex at = receiver_.entries().find_dead(id);
   if (at == shm::kNoEntry) return false;
   receiver_.purge_dead(at);
   sleeper_.offer_room();
@@ -36,7 +36,7 @@ std::size_t DeadLetters::purge_all_dead() {
   if (life_.has_ended()) return 0;
   std::size_t count = 0;
   const shm::Home& home = receiver_.home().home();
-  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+  for (shm::EntryIndex at(0); at.value() < home.entries_allocated(); ++at) {
     if (home.entry(at).word().state != shm::EntryState::kDead) continue;
     receiver_.purge_dead(at);
     ++count;

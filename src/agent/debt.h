@@ -24,9 +24,9 @@ struct Debt {
   enum class Kind : std::uint8_t { kAck, kCancel, kAnswer };
   Kind kind = Kind::kAck;
   Pid to = 0;
-  Acknowledgement ack;                  // of kCancel the id alone, of kAnswer its text too
-  bool is_question = false;             // of kAck: the message that it is about
-  std::uint32_t entry = shm::kNoEntry;  // of kAnswer: what it answers, leased until it is sent
+  Acknowledgement ack;                    // of kCancel the id alone, of kAnswer its text too
+  bool is_question = false;               // of kAck: the message that it is about
+  shm::EntryIndex entry = shm::kNoEntry;  // of kAnswer: what it answers, leased until it is sent
 };
 
 }  // namespace beeline

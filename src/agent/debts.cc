@@ -46,7 +46,7 @@ void Debts::acknowledge(Subject about, AckStatus status, std::string_view reply)
   pay_debts();
 }
 
-void Debts::answer(MessageId question, std::uint32_t entry, std::string_view text) {
+void Debts::answer(MessageId question, shm::EntryIndex entry, std::string_view text) {
   const AckStatus accepted = AckStatus::kAccepted;
   debts_.push_back({Debt::Kind::kAnswer,
                     shm::pid_of_message(question),

@@ -35,7 +35,7 @@ class Debts {
 
   void acknowledge(Subject about, AckStatus status, std::string_view reply);
   // The text of `done()` answers the question in this entry.
-  void answer(MessageId question, std::uint32_t entry, std::string_view text);
+  void answer(MessageId question, shm::EntryIndex entry, std::string_view text);
   // The peer is to give this message back.
   void cancel(Pid peer, MessageId id);
   void pay_debts();

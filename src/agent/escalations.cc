@@ -45,7 +45,7 @@ SendResult Escalations::escalate(std::span<const std::byte> payload, const SendO
   return climb(made, leases_.handled(), after(kPatienceAbove));
 }
 
-SendResult Escalations::escalate(std::uint32_t entry) {
+SendResult Escalations::escalate(shm::EntryIndex entry) {
   if (life_.is_forked()) return SendResult(SendStatus::kNoRoute);
   Escalation made = escalation_of(entry);
   const SendResult sent = climb(made, &receiver_.entry(entry), after(kPatienceAbove));
@@ -124,7 +124,7 @@ SendResult Escalations::write_down(std::span<const std::byte> payload) {
 }
 
 // A payload that is too long for a message of this agent is cut.
-Escalation Escalations::escalation_of(std::uint32_t entry) const {
+Escalation Escalations::escalation_of(shm::EntryIndex entry) const {
   const shm::Entry& original = receiver_.entry(entry);
   const auto whole = receiver_.payload(entry);
   const std::size_t length =
@@ -172,7 +172,7 @@ void Escalations::send_waiting() {
 
 // False when it has to wait.
 bool Escalations::send_first() {
-  const std::uint32_t at = Leases::entry_of(waiting_.front().message);
+  const shm::EntryIndex at = Leases::entry_of(waiting_.front().message);
   Escalation made = escalation_of(at);
   SendStatus status = SendStatus::kOk;
   do {

@@ -47,7 +47,7 @@ class Escalations {
   // For the agent itself. Waits a moment for room above.
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options);
   // For a message in hand. Its lease ends if this succeeds.
-  SendResult escalate(std::uint32_t entry);
+  SendResult escalate(shm::EntryIndex entry);
 
   // A message that its handler wants to go up. It keeps its lease while there is no room above, or
   // no coordinator to ask, and later escalations wait behind it. If no agent above takes it, it
@@ -81,7 +81,7 @@ class Escalations {
   SendResult climb(Escalation& made, const shm::Entry* about, Deadline deadline);
   [[nodiscard]] bool is_away(Pid ancestor) const;
   SendResult write_down(std::span<const std::byte> payload);
-  [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
+  [[nodiscard]] Escalation escalation_of(shm::EntryIndex entry) const;
   [[nodiscard]] bool send_first();
   [[nodiscard]] bool may_go_later(SendStatus status, Pid asked) const;
   [[nodiscard]] bool ask_for_room(SendStatus status, Pid asked);

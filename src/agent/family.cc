@@ -54,14 +54,14 @@ void Family::watch_tree() {
   opener_.free_links();
 }
 
-Pid Family::via_of(std::uint32_t entry) const {
+Pid Family::via_of(shm::EntryIndex entry) const {
   const Relation relation = relation_of(entry);
   if (relation == Relation::kParent || relation == Relation::kChild) return 0;
   const Pid from = shm::pid_of_message(receiver_.entry(entry).header.id);
   return read_tree(directory_.view()).nearest_common_ancestor(from, life_.pid()).value_or(0);
 }
 
-Relation Family::relation_of(std::uint32_t entry) const {
+Relation Family::relation_of(shm::EntryIndex entry) const {
   const receive::InLink* link = receiver_.link_of(entry);
   return link == nullptr ? Relation::kOther : link->relation();
 }

@@ -37,8 +37,8 @@ class Family {
   // Something is to be sent to a sibling, which the parent sees.
   void note_shown() { shows_parent_ = true; }
   // The agent that an inbox entry has come by: the nearest above both; 0 where there is none.
-  [[nodiscard]] Pid via_of(std::uint32_t entry) const;
-  [[nodiscard]] Relation relation_of(std::uint32_t entry) const;
+  [[nodiscard]] Pid via_of(shm::EntryIndex entry) const;
+  [[nodiscard]] Relation relation_of(shm::EntryIndex entry) const;
 
  private:
   OwnLife& life_;

@@ -10,12 +10,12 @@ std::vector<InboxItem> InboxView::items(std::size_t limit, const Filter& filter)
   bury_expired();
   const shm::Home& home = with_.receiver.home().home();
   const receive::Selection selection = with_.intake.selection_of(filter);
-  std::vector<std::uint32_t> entries = receive::list(with_.receiver.entries(), selection);
+  std::vector<shm::EntryIndex> entries = receive::list(with_.receiver.entries(), selection);
   for (const auto& [place, item] : with_.receiver.kept().stash().items()) {
     if (receive::matches(with_.receiver.entries(), item.at, selection)) entries.push_back(item.at);
   }
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
-    for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
+    for (shm::EntryIndex i(0); i.value() < home.entries_allocated(); ++i) {
       if (home.entry(i).word().state == state &&
           receive::matches(with_.receiver.entries(), i, selection)) {
         entries.push_back(i);
@@ -28,7 +28,7 @@ std::vector<InboxItem> InboxView::items(std::size_t limit, const Filter& filter)
   return items;
 }
 
-InboxItem InboxView::describe(std::uint32_t at) const {
+InboxItem InboxView::describe(shm::EntryIndex at) const {
   const shm::Entry& entry = with_.receiver.entry(at);
   InboxItem item;
   item.id = entry.header.id;

@@ -29,7 +29,7 @@ class InboxView {
 
  private:
   void bury_expired();
-  [[nodiscard]] InboxItem describe(std::uint32_t entry) const;
+  [[nodiscard]] InboxItem describe(shm::EntryIndex entry) const;
 
   Needs with_;
 };

@@ -64,12 +64,12 @@ bool Intake::drain_fully(std::int64_t longest_ns) {
   look_pace_.note_whole(receiver_.links().looked_at());
 }
 
-std::uint32_t Intake::look_now(const Filter& filter) {
+shm::EntryIndex Intake::look_now(const Filter& filter) {
   const bool wants_any = filter.empty();
   const std::int64_t now_ns = os::coarse_ns();
   turn_.take_at(now_ns);
   receiver_.tell_time(now_ns);
-  const std::uint32_t alone = take_alone(filter);
+  const shm::EntryIndex alone = take_alone(filter);
   look_pace_.note_found(
       alone != shm::kNoEntry ||
       (life_.still_counts() && receiver_.drain_turn(reach_of(wants_any, look_pace_))));
@@ -81,12 +81,12 @@ std::uint32_t Intake::look_now(const Filter& filter) {
   if (look_pace_.was_whole_due()) [[unlikely]]
     look_at_all();  // the best of all is to go first
   if (life_.has_ended()) return shm::kNoEntry;
-  const std::uint32_t at = wants_any ? receiver_.take() : take(filter);
+  const shm::EntryIndex at = wants_any ? receiver_.take() : take(filter);
   return at != shm::kNoEntry ? at : look_again(filter);
 }
 
 // A turn does not see all of many links, and may have found nothing for this call.
-[[gnu::noinline]] std::uint32_t Intake::look_again(const Filter& filter) {
+[[gnu::noinline]] shm::EntryIndex Intake::look_again(const Filter& filter) {
   if (!look_pace_.found() && !receiver_.links().has_many()) return shm::kNoEntry;
   look_at_all();
   return life_.has_ended() ? shm::kNoEntry : take(filter);
@@ -101,9 +101,9 @@ void Intake::let_gather() {
     wake::Waiter::pause();
 }
 
-[[gnu::always_inline]] inline std::uint32_t Intake::try_take(const Filter& filter) {
+[[gnu::always_inline]] inline shm::EntryIndex Intake::try_take(const Filter& filter) {
   sleeper_.disarm();
-  std::uint32_t at = look_for(filter);
+  shm::EntryIndex at = look_for(filter);
   if (at == shm::kNoEntry && sleeper_.waiter().uses_events() && !life_.has_ended()) {
     sleeper_.arm();
     if (!life_.has_ended()) at = take(filter);
@@ -115,7 +115,7 @@ void Intake::let_gather() {
 std::size_t Intake::fill_batch(std::span<Message> batch, const Filter& filter) {
   std::size_t count = 1;
   for (; count < batch.size() && !life_.has_ended(); ++count) {
-    const std::uint32_t at = take(filter);
+    const shm::EntryIndex at = take(filter);
     if (at == shm::kNoEntry) break;
     batch[count] = leases_.hand_along(at);
   }
@@ -124,7 +124,7 @@ std::size_t Intake::fill_batch(std::span<Message> batch, const Filter& filter) {
 }
 
 std::optional<Message> Intake::try_receive(const Filter& filter) {
-  const std::uint32_t at = try_take(filter);
+  const shm::EntryIndex at = try_take(filter);
   if (at == shm::kNoEntry) return std::nullopt;
   return leases_.hand_out(at);
 }
@@ -137,14 +137,14 @@ bool Intake::urgent() {
 Result<Message> Intake::receive(const ReceiveOptions& options) {
   if (life_.has_ended()) return fail(ErrorCode::kClosed, life_.why_down());
   if (sleeper_.waiter().spins() && options.timeout >= kWorthGathering) let_gather();
-  if (const std::uint32_t at = try_take(options.filter); at != shm::kNoEntry)
+  if (const shm::EntryIndex at = try_take(options.filter); at != shm::kNoEntry)
     return leases_.hand_out(at);
   return receive_later(options);
 }
 
 Result<Message> Intake::receive_later(const ReceiveOptions& options) {
   const auto is_told = [&] { return options.stop_on_notice && !notices_.empty(); };
-  const std::uint32_t at = wait_for(options.filter, deadline_after(options.timeout), is_told);
+  const shm::EntryIndex at = wait_for(options.filter, deadline_after(options.timeout), is_told);
   if (at != shm::kNoEntry) return leases_.hand_out(at);
   if (is_told()) return fail(ErrorCode::kNotice, "receive: a notice waits; read it: next_notice()");
   if (life_.is_down()) return fail(ErrorCode::kClosed, life_.why_down());

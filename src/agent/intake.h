@@ -48,27 +48,28 @@ class Intake {
   // ---- Take ----
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   // The next entry, leased, without waiting; kNoEntry if no lane holds any.
-  [[nodiscard]] std::uint32_t look_for(const Filter& filter);
-  [[nodiscard]] std::uint32_t take_alone(receive::PendingReply& pending) {
+  [[nodiscard]] shm::EntryIndex look_for(const Filter& filter);
+  [[nodiscard]] shm::EntryIndex take_alone(receive::PendingReply& pending) {
     return life_.still_counts() ? receiver_.take_alone(pending) : shm::kNoEntry;
   }
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.
   template <typename Stop>
-  [[nodiscard]] std::uint32_t wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop);
+  [[nodiscard]] shm::EntryIndex wait_for(const Filter& filter, std::int64_t deadline_ns,
+                                         Stop&& stop);
 
  private:
-  [[nodiscard]] std::uint32_t take(const Filter& filter) {
+  [[nodiscard]] shm::EntryIndex take(const Filter& filter) {
     return filter.empty() ? receiver_.take() : receiver_.take_selected(selection_of(filter));
   }
-  [[nodiscard]] std::uint32_t take_alone(const Filter& filter);
-  [[nodiscard]] std::uint32_t look_now(const Filter& filter);
+  [[nodiscard]] shm::EntryIndex take_alone(const Filter& filter);
+  [[nodiscard]] shm::EntryIndex look_now(const Filter& filter);
   // As a call of the user: in event mode the agent counts as asleep after it found none.
-  [[nodiscard]] std::uint32_t try_take(const Filter& filter);
+  [[nodiscard]] shm::EntryIndex try_take(const Filter& filter);
   [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
   [[nodiscard]] bool has_just_looked(std::uint64_t within_ticks) const;
   void let_gather();
   void look_at_all();
-  [[nodiscard]] std::uint32_t look_again(const Filter& filter);
+  [[nodiscard]] shm::EntryIndex look_again(const Filter& filter);
 
   OwnLife& life_;
   receive::Receiver& receiver_;
@@ -82,7 +83,7 @@ class Intake {
 
 // ---- Every message passes these, so they are taken into their callers ---------------------------
 
-inline std::uint32_t Intake::take_alone(const Filter& filter) {
+inline shm::EntryIndex Intake::take_alone(const Filter& filter) {
   const bool is_empty = receiver_.home().inbox().queued() == 0;
   const bool may = is_empty && filter.empty() && life_.still_counts();
   return may ? receiver_.take_alone() : shm::kNoEntry;
@@ -90,12 +91,12 @@ inline std::uint32_t Intake::take_alone(const Filter& filter) {
 
 // While the inbox holds something, this agent looks at the ordinary lanes now and then (LookPace).
 // It looks each time for urgent messages, and for those that this thread has sent.
-[[gnu::always_inline]] inline std::uint32_t Intake::look_for(const Filter& filter) {
+[[gnu::always_inline]] inline shm::EntryIndex Intake::look_for(const Filter& filter) {
   if (life_.has_ended()) return shm::kNoEntry;
   announcements_.hear();
   if (receiver_.home().inbox().queued() != 0 && filter.empty() &&
       has_just_looked(LookPace::kNoLimit)) {
-    if (const std::uint32_t at = receiver_.take(); at != shm::kNoEntry) return at;
+    if (const shm::EntryIndex at = receiver_.take(); at != shm::kNoEntry) return at;
   }
   return look_now(filter);
 }
@@ -105,8 +106,8 @@ inline std::uint32_t Intake::take_alone(const Filter& filter) {
 }
 
 template <typename Stop>
-std::uint32_t Intake::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
-  std::uint32_t at = shm::kNoEntry;
+shm::EntryIndex Intake::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
+  shm::EntryIndex at = shm::kNoEntry;
   const auto is_over = [&] {
     const bool has_some = receiver_.home().inbox().queued() != 0;
     if (has_some && look_pace_.is_whole_due(os::ticks())) look_at_all();

@@ -21,19 +21,19 @@ Leases::Leases(const Needs& needs, const Retries& retries)
       intake_(needs.intake),
       retries_(retries) {}
 
-Message Leases::hand_over(std::uint32_t entry) {
+Message Leases::hand_over(shm::EntryIndex entry) {
   sleeper_.show_activity();
-  return Message(&core_, entry);
+  return Message(&core_, entry.value());
 }
 
 void Leases::take_batch(std::span<const Message> batch) {
   BEELINE_DCHECK(!handled_.empty());
   handled_.pop_back();
-  for (std::size_t i = batch.size(); i != 0; --i) handled_.push_back(batch[i - 1].entry_);
+  for (std::size_t i = batch.size(); i != 0; --i) handled_.push_back(entry_of(batch[i - 1]));
 }
 
 // Returns whether the sender is to be told how the lease ended.
-[[gnu::always_inline]] inline bool Leases::end_lease(std::uint32_t entry) {
+[[gnu::always_inline]] inline bool Leases::end_lease(shm::EntryIndex entry) {
   if (!handled_.empty() && handled_.back() == entry) {
     handled_.pop_back();
   } else {
@@ -45,7 +45,7 @@ void Leases::take_batch(std::span<const Message> batch) {
 }
 
 // A message of the parent process ends with that, not with ours.
-void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
+void Leases::done(shm::EntryIndex entry, std::string_view reply, AckStatus how) {
   if (life_.is_forked()) return;
   // An agent that finishes an answer probably asks again: see Questions::ask().
   if (receiver_.entry(entry).header.reply_to == 0) sender_.prefetch_next_slot();
@@ -57,7 +57,7 @@ void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
 }
 
 // The same where the sender is to be told.
-[[gnu::noinline]] void Leases::done_told(std::uint32_t entry, std::string_view reply,
+[[gnu::noinline]] void Leases::done_told(shm::EntryIndex entry, std::string_view reply,
                                          AckStatus how) {
   const Subject about(receiver_.entry(entry));
   // The text answers the question as reply() does. The message stays leased until its answer lies
@@ -73,12 +73,12 @@ void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
 
 // Whether its sender is still to be told how the lease ended. `told`: it knows that it takes
 // longer.
-bool Leases::is_owed_word(std::uint32_t entry, bool told) {
+bool Leases::is_owed_word(shm::EntryIndex entry, bool told) {
   const bool answered = std::erase(answered_, entry) != 0;
   return receiver_.entry(entry).is_question() ? !answered : !told;
 }
 
-void Leases::requeue(std::uint32_t entry, shm::Cost cost) {
+void Leases::requeue(shm::EntryIndex entry, shm::Cost cost) {
   if (life_.is_forked()) return;
   (void)end_lease(entry);
   if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
@@ -89,7 +89,7 @@ void Leases::requeue(std::uint32_t entry, shm::Cost cost) {
 
 // False for one that is not to be handed out again by receive(): its last attempt has failed, or it
 // was taken back, or it is an answer or a copy.
-bool Leases::put_off(std::uint32_t entry) {
+bool Leases::put_off(shm::EntryIndex entry) {
   const shm::Entry& failed = receiver_.entry(entry);
   const std::uint32_t before = failed.word().attempts;
   const bool is_last = before + 1 >= receiver_.most_attempts();
@@ -103,10 +103,10 @@ bool Leases::put_off(std::uint32_t entry) {
 
 void Leases::release_retries() {
   if (retries_.empty()) return;
-  const auto is_unwanted = [this](std::uint32_t at) {
+  const auto is_unwanted = [this](shm::EntryIndex at) {
     return receiver_.is_cancelled(at) || receive::has_expired(receiver_.entry(at));
   };
-  retries_.release(os::monotonic_ns(), is_unwanted, [this](std::uint32_t at) {
+  retries_.release(os::monotonic_ns(), is_unwanted, [this](shm::EntryIndex at) {
     receiver_.requeue(at);
     sleeper_.call_user();
   });
@@ -114,18 +114,18 @@ void Leases::release_retries() {
 }
 
 void Leases::drop_retries() {
-  const auto all = [](std::uint32_t) { return true; };
-  retries_.release(0, all, [this](std::uint32_t at) { receiver_.requeue(at); });
+  const auto all = [](shm::EntryIndex) { return true; };
+  retries_.release(0, all, [this](shm::EntryIndex at) { receiver_.requeue(at); });
 }
 
 // Nobody tries an answer again that was handed to the call that asked.
-void Leases::let_go(std::uint32_t entry) {
+void Leases::let_go(shm::EntryIndex entry) {
   if (life_.is_forked()) return;
   const bool is_answer = (receiver_.entry(entry).header.flags & shm::kFlagMatched) != 0;
   return is_answer ? done(entry, {}) : requeue(entry);
 }
 
-void Leases::reject(std::uint32_t entry, std::string_view reply) {
+void Leases::reject(shm::EntryIndex entry, std::string_view reply) {
   if (life_.is_forked()) return;
   const Subject about(receiver_.entry(entry));
   const bool tell = end_lease(entry);
@@ -135,7 +135,7 @@ void Leases::reject(std::uint32_t entry, std::string_view reply) {
   if (tell) debts_.acknowledge(about, AckStatus::kRejected, reply);
 }
 
-bool Leases::is_leased(std::uint32_t entry, MessageId id) const {
+bool Leases::is_leased(shm::EntryIndex entry, MessageId id) const {
   return receiver_.entry(entry).word().state == shm::EntryState::kLeased &&
          receiver_.entry(entry).header.id == id;
 }
@@ -151,7 +151,7 @@ Result<Message> Leases::held(MessageId id) {
   return message;
 }
 
-bool Leases::is_cancelled(std::uint32_t entry) {
+bool Leases::is_cancelled(shm::EntryIndex entry) {
   if (life_.has_ended()) return false;
   if (intake_.drain_turn()) sleeper_.offer_room();  // an order that is obeyed gives its place back
   return receiver_.is_cancelled(entry);
@@ -159,7 +159,7 @@ bool Leases::is_cancelled(std::uint32_t entry) {
 
 // The message is not being handled any more, and its sender is told once. The sender of a question
 // waits for the answer.
-void Leases::defer(std::uint32_t entry, std::string_view reply) {
+void Leases::defer(shm::EntryIndex entry, std::string_view reply) {
   if (life_.is_forked()) return;
   std::erase(handled_, entry);
   if (is_deferred(entry)) return;
@@ -170,16 +170,16 @@ void Leases::defer(std::uint32_t entry, std::string_view reply) {
   }
 }
 
-bool Leases::is_deferred(std::uint32_t entry) const {
+bool Leases::is_deferred(shm::EntryIndex entry) const {
   return std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end();
 }
 
-std::string_view Leases::type_of(std::uint32_t entry) {
+std::string_view Leases::type_of(shm::EntryIndex entry) {
   text_ = receiver_.entries().type(entry);
   return text_.view();
 }
 
-std::string_view Leases::channel_of(std::uint32_t entry) {
+std::string_view Leases::channel_of(shm::EntryIndex entry) {
   channel_text_ = receiver_.entries().channel(entry);
   return channel_text_.view();
 }

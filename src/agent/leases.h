@@ -38,37 +38,37 @@ class Leases {
     return handled_.empty() || life_.is_forked() ? nullptr : &receiver_.entry(handled_.back());
   }
   // It is being handled from now on: messages that are sent inherit from it.
-  [[nodiscard]] Message hand_out(std::uint32_t entry) {
+  [[nodiscard]] Message hand_out(shm::EntryIndex entry) {
     handled_.push_back(entry);
     sleeper_.show_activity();
-    return Message(&core_, entry);
+    return Message(&core_, entry.value());
   }
   // The user has asked for it, so it is not handled: messages that are sent go on inheriting from
   // the handled one.
-  [[nodiscard]] Message hand_over(std::uint32_t entry);
+  [[nodiscard]] Message hand_over(shm::EntryIndex entry);
   // A further message of a batch. The first one was handed out.
-  [[nodiscard]] Message hand_along(std::uint32_t entry) { return Message(&core_, entry); }
+  [[nodiscard]] Message hand_along(shm::EntryIndex entry) { return Message(&core_, entry.value()); }
   // These were handed out in place of the last one, and are handled in their order.
   void take_batch(std::span<const Message> batch);
 
   // ---- How a lease ends ----
   // `how`: told to a sender that has asked.
-  void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
-  void requeue(std::uint32_t entry, shm::Cost cost = shm::Cost::kAttempt);
-  void reject(std::uint32_t entry, std::string_view reply);
-  void let_go(std::uint32_t entry);
+  void done(shm::EntryIndex entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
+  void requeue(shm::EntryIndex entry, shm::Cost cost = shm::Cost::kAttempt);
+  void reject(shm::EntryIndex entry, std::string_view reply);
+  void let_go(shm::EntryIndex entry);
 
   // ---- How it goes on ----
-  [[nodiscard]] bool is_cancelled(std::uint32_t entry);
-  void defer(std::uint32_t entry, std::string_view reply = {});
-  [[nodiscard]] bool is_deferred(std::uint32_t entry) const;
+  [[nodiscard]] bool is_cancelled(shm::EntryIndex entry);
+  void defer(shm::EntryIndex entry, std::string_view reply = {});
+  [[nodiscard]] bool is_deferred(shm::EntryIndex entry) const;
   // The answer of a deferred message was sent, or cannot be.
-  void forget_deferred(std::uint32_t entry) { std::erase(deferred_, entry); }
-  [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
+  void forget_deferred(shm::EntryIndex entry) { std::erase(deferred_, entry); }
+  [[nodiscard]] bool is_leased(shm::EntryIndex entry, MessageId id) const;
   // Its handler has handed it on: nobody handles it any more.
-  void lay_down(std::uint32_t entry) { std::erase(handled_, entry); }
+  void lay_down(shm::EntryIndex entry) { std::erase(handled_, entry); }
   // The question was answered by a message of its own.
-  void note_answered(std::uint32_t entry) { answered_.push_back(entry); }
+  void note_answered(shm::EntryIndex entry) { answered_.push_back(entry); }
   // A handler has left it as queued.
   void hold(Message message) { held_.push_back(std::move(message)); }
   [[nodiscard]] Result<Message> held(MessageId id);
@@ -81,18 +81,22 @@ class Leases {
   [[nodiscard]] std::int64_t next_retry_ns() const { return retries_.next_ns(); }
 
   // ---- Parts of a message ----
-  [[nodiscard]] static std::uint32_t entry_of(const Message& message) { return message.entry_; }
+  [[nodiscard]] static shm::EntryIndex entry_of(const Message& message) {
+    return shm::EntryIndex(message.entry_);
+  }
   // From here on the lease is the caller's.
-  [[nodiscard]] static std::uint32_t release(Message& message) { return message.release(); }
+  [[nodiscard]] static shm::EntryIndex release(Message& message) {
+    return shm::EntryIndex(message.release());
+  }
   // The text stays until the next one is asked for.
-  [[nodiscard]] std::string_view type_of(std::uint32_t entry);
-  [[nodiscard]] std::string_view channel_of(std::uint32_t entry);
+  [[nodiscard]] std::string_view type_of(shm::EntryIndex entry);
+  [[nodiscard]] std::string_view channel_of(shm::EntryIndex entry);
 
  private:
-  void done_told(std::uint32_t entry, std::string_view reply, AckStatus how);
-  [[nodiscard]] bool put_off(std::uint32_t entry);
-  [[nodiscard]] bool end_lease(std::uint32_t entry);
-  [[gnu::noinline]] bool is_owed_word(std::uint32_t entry, bool told);
+  void done_told(shm::EntryIndex entry, std::string_view reply, AckStatus how);
+  [[nodiscard]] bool put_off(shm::EntryIndex entry);
+  [[nodiscard]] bool end_lease(shm::EntryIndex entry);
+  [[gnu::noinline]] bool is_owed_word(shm::EntryIndex entry, bool told);
 
   AgentCore& core_;
   OwnLife& life_;
@@ -101,12 +105,12 @@ class Leases {
   Sleeper& sleeper_;
   Debts& debts_;
   Intake& intake_;
-  std::vector<std::uint32_t> handled_;   // messages that are sent inherit from the last
-  std::vector<std::uint32_t> deferred_;  // their senders know that it takes longer
-  std::vector<std::uint32_t> answered_;  // questions with an answer on its way
-  Retries retries_;                      // their attempts have failed
-  std::vector<Message> held_;            // deferred, and left by their handlers
-  receive::TypeText text_;               // type_of and channel_of return views of these
+  std::vector<shm::EntryIndex> handled_;   // messages that are sent inherit from the last
+  std::vector<shm::EntryIndex> deferred_;  // their senders know that it takes longer
+  std::vector<shm::EntryIndex> answered_;  // questions with an answer on its way
+  Retries retries_;                        // their attempts have failed
+  std::vector<Message> held_;              // deferred, and left by their handlers
+  receive::TypeText text_;                 // type_of and channel_of return views of these
   shm::StringCopy channel_text_;
 };
 

@@ -218,10 +218,10 @@ bool Questions::was_taken(const Question& question) {
 }
 
 // The entry of the answer, leased, or the reason why none comes.
-Result<std::uint32_t> Questions::await(Question& question) {
+Result<shm::EntryIndex> Questions::await(Question& question) {
   const Sleeper::Blocked blocked(sleeper_);
   question.pending.is_blocking = true;
-  std::uint32_t at = shm::kNoEntry;
+  shm::EntryIndex at = shm::kNoEntry;
   const auto has_come = [&] {
     return (at = intake_.take_alone(question.pending)) != shm::kNoEntry;
   };
@@ -238,10 +238,10 @@ Result<std::uint32_t> Questions::await(Question& question) {
 }
 
 // How it ends, unless its answer was taken alone: the entry, leased, or why there is none.
-Result<std::uint32_t> Questions::conclude(Question& question) {
+Result<shm::EntryIndex> Questions::conclude(Question& question) {
   const QuestionState state = find_out(question);
   if (state == QuestionState::kAnswered) {
-    const std::uint32_t at = receiver_.take_reply(question.pending);
+    const shm::EntryIndex at = receiver_.take_reply(question.pending);
     end(question);
     sleeper_.show_activity();
     return at;
@@ -270,8 +270,8 @@ Result<std::uint32_t> Questions::conclude(Question& question) {
 }
 
 // The receiver ended the message without an answer, and has said why.
-Result<std::uint32_t> Questions::conclude_left(Question& question) {
-  const std::uint32_t at = receiver_.take_word(question.pending);
+Result<shm::EntryIndex> Questions::conclude_left(Question& question) {
+  const shm::EntryIndex at = receiver_.take_word(question.pending);
   end(question);
   return no_answer_will_come(question, read_ack(at));
 }
@@ -410,7 +410,7 @@ std::vector<Message> Questions::drain_pending_results() {
   announcements_.hear();
   (void)intake_.drain_fully();
   for (;;) {
-    const std::uint32_t at = receiver_.take_stashed_answer();
+    const shm::EntryIndex at = receiver_.take_stashed_answer();
     if (at == shm::kNoEntry) break;
     results.push_back(leases_.hand_over(at));
   }
@@ -420,7 +420,7 @@ std::vector<Message> Questions::drain_pending_results() {
 
 Result<Acknowledgement> Questions::await_ack(Peer to, MessageId id, Deadline deadline) {
   if (life_.has_ended()) return fail(ErrorCode::kClosed, life_.why_down());
-  std::uint32_t at = receiver_.take_stashed_ack(id, to.pid);
+  shm::EntryIndex at = receiver_.take_stashed_ack(id, to.pid);
   if (at == shm::kNoEntry) {
     Question question(to, deadline);
     question.pending.request_id = id;
@@ -451,7 +451,7 @@ Result<Acknowledgement> Questions::send_acked(Peer to, std::span<const std::byte
   return read_ack(*at);
 }
 
-Acknowledgement Questions::read_ack(std::uint32_t at) {
+Acknowledgement Questions::read_ack(shm::EntryIndex at) {
   const shm::Entry& entry = receiver_.entry(at);
   const auto payload = receiver_.payload(at);
   Acknowledgement ack;

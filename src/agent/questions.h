@@ -72,7 +72,7 @@ class Questions {
   // A look, for the predicates of waits: an answer, or none to be expected any more.
   [[nodiscard]] bool is_settled(Question& question);
   // The entry of the answer, leased, or the reason why none comes. The question ends.
-  [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
+  [[nodiscard]] Result<shm::EntryIndex> conclude(Question& question);
   void end(Question& question);
 
  private:
@@ -83,9 +83,9 @@ class Questions {
   // How it ended. Reads the control socket and the lanes once more where the receiver is dead.
   [[nodiscard]] QuestionState find_out(Question& question);
   [[nodiscard]] bool was_taken(const Question& question);
-  [[nodiscard]] Result<std::uint32_t> await(Question& question);
-  [[nodiscard]] Result<std::uint32_t> conclude_left(Question& question);
-  [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
+  [[nodiscard]] Result<shm::EntryIndex> await(Question& question);
+  [[nodiscard]] Result<shm::EntryIndex> conclude_left(Question& question);
+  [[nodiscard]] Acknowledgement read_ack(shm::EntryIndex at);
 
   OwnLife& life_;
   const Directory& directory_;

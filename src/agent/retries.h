@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "shm/ids.h"
+
 namespace beeline {
 
 class Retries {
@@ -26,7 +28,7 @@ class Retries {
     while (failed_before-- != 0 && pause < kLongest.count()) pause *= 2;
     return std::min(pause, std::max(first_ns_, std::int64_t{kLongest.count()}));
   }
-  void put_off(std::uint32_t entry, std::int64_t until_ns) {
+  void put_off(shm::EntryIndex entry, std::int64_t until_ns) {
     waiting_.push_back({entry, until_ns});
     next_ns_ = std::min(next_ns_, until_ns);
   }
@@ -50,7 +52,7 @@ class Retries {
 
  private:
   struct Waiting {
-    std::uint32_t entry = 0;
+    shm::EntryIndex entry;
     std::int64_t until_ns = 0;
   };
   std::int64_t first_ns_;

@@ -16,7 +16,7 @@ Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOpt
   while (handled < options.most && !is_over()) {
     const Deadline next = questions_.call_answered();
     if (stopped_) break;
-    const std::uint32_t at = await_message(options, std::min(options.until, next));
+    const shm::EntryIndex at = await_message(options, std::min(options.until, next));
     if (at == shm::kNoEntry) {
       if (!life_.is_down()) continue;  // an answer has come, or one is overdue
       questions_.call_answered();
@@ -34,8 +34,8 @@ Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOpt
 }
 
 // The next message, or nothing when something else is to be done first.
-std::uint32_t Serving::await_message(const ServeOptions& options, Deadline until) {
-  const std::uint32_t at = intake_.look_for(options.filter);
+shm::EntryIndex Serving::await_message(const ServeOptions& options, Deadline until) {
+  const shm::EntryIndex at = intake_.look_for(options.filter);
   if (at != shm::kNoEntry || life_.is_down() || questions_.has_news()) return at;
   return intake_.wait_for(options.filter, until.time_since_epoch().count(),
                           [this] { return questions_.has_news(); });
@@ -43,7 +43,7 @@ std::uint32_t Serving::await_message(const ServeOptions& options, Deadline until
 
 // An exception is a failed attempt: the message is destroyed unfinished, and so put back.
 void Serving::handle(const MessageHandler& handler, Message& message) {
-  const std::uint32_t at = Leases::entry_of(message);
+  const shm::EntryIndex at = Leases::entry_of(message);
   const MessageId id = message.id();
   Ack ack;
   try {

@@ -27,7 +27,7 @@ class Serving {
   void stop() { stopped_ = true; }
 
  private:
-  [[nodiscard]] std::uint32_t await_message(const ServeOptions& options, Deadline until);
+  [[nodiscard]] shm::EntryIndex await_message(const ServeOptions& options, Deadline until);
   void handle(const MessageHandler& handler, Message& message);
 
   OwnLife& life_;

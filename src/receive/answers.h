@@ -17,15 +17,15 @@ namespace beeline::receive {
 // A request that waits for its answer; lies with the caller while it waits.
 struct PendingReply {
   std::uint64_t request_id = 0;
-  std::uint64_t alias = 0;              // another id that the answer may name, 0 = none
-  std::uint32_t from = 0;               // the only agent whose answer counts
-  bool for_ack = false;                 // waits for the acknowledgement, not for an answer
-  bool wants_word = false;              // of an answer: an acknowledgement says that none comes
-  bool is_blocking = false;             // its caller does nothing but wait
-  std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
-  std::uint32_t word = shm::kNoEntry;   // set when the acknowledgement has come instead
+  std::uint64_t alias = 0;                // another id that the answer may name, 0 = none
+  std::uint32_t from = 0;                 // the only agent whose answer counts
+  bool for_ack = false;                   // waits for the acknowledgement, not for an answer
+  bool wants_word = false;                // of an answer: an acknowledgement says that none comes
+  bool is_blocking = false;               // its caller does nothing but wait
+  shm::EntryIndex entry = shm::kNoEntry;  // set when the answer has come
+  shm::EntryIndex word = shm::kNoEntry;   // set when the acknowledgement has come instead
 
-  void set(const shm::MessageHeader& header, std::uint32_t at) {
+  void set(const shm::MessageHeader& header, shm::EntryIndex at) {
     (shm::is_ack(header) && !for_ack ? word : entry) = at;
   }
 };

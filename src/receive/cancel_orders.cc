@@ -32,12 +32,12 @@ bool holds_order(InLink& link) {
   return false;
 }
 
-void CancelOrders::add(std::uint32_t at) {
+void CancelOrders::add(shm::EntryIndex at) {
   const shm::Entry& entry = entries_.entry(at);
   orders_.push_back({.entry = at, .row = entry.word().row, .id = entry.header.reply_to});
 }
 
-void CancelOrders::note_put(std::uint32_t at) {
+void CancelOrders::note_put(shm::EntryIndex at) {
   const std::uint64_t id = entries_.entry(at).header.id;
   for (CancelOrder& order : orders_) {
     if (order.id == id) order.found = at;
@@ -119,7 +119,8 @@ bool CancelOrders::obey(CancelOrder& order, std::uint32_t& budget) {
       *entries_.links().of_row(order.row);  // remove() takes the orders of a link along
   if (shm::pid_of_message(order.id) != link.owner_pid()) return true;
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
-    const std::uint32_t at = order.scanned++;
+    const shm::EntryIndex at = order.scanned;
+    ++order.scanned;
     if (can_cancel(at, order.id)) order.found = at;
     if (is_dead(at, order.id)) return true;
   }
@@ -132,7 +133,7 @@ bool CancelOrders::obey(CancelOrder& order, std::uint32_t& budget) {
 }
 
 bool CancelOrders::is_scanned(const CancelOrder& order) const {
-  return order.scanned >= entries_.table().entries_allocated();
+  return order.scanned.value() >= entries_.table().entries_allocated();
 }
 
 // Its message has not come yet.
@@ -141,7 +142,7 @@ bool CancelOrders::is_idle(const CancelOrder& order) const {
 }
 
 // Nobody cancels an order.
-bool CancelOrders::can_cancel(std::uint32_t at, std::uint64_t id) const {
+bool CancelOrders::can_cancel(shm::EntryIndex at, std::uint64_t id) const {
   const shm::MessageHeader& header = entries_.entry(at).header;
   if (header.id != id) return false;
   constexpr std::uint16_t kOrder = shm::kFlagControl | shm::kFlagStashed;
@@ -152,13 +153,13 @@ bool CancelOrders::can_cancel(std::uint32_t at, std::uint64_t id) const {
 
 // Its message is a dead letter already: there is nothing to take back. If the order went on, an
 // agent that puts the letter back would lose it again as soon as a successor finds the order.
-bool CancelOrders::is_dead(std::uint32_t at, std::uint64_t id) const {
+bool CancelOrders::is_dead(shm::EntryIndex at, std::uint64_t id) const {
   return entries_.entry(at).header.id == id &&
          entries_.entry(at).word().state == shm::EntryState::kDead;
 }
 
 // A message that waits becomes a dead letter. The handler of one that is being handled is told.
-void CancelOrders::cancel(std::uint32_t at) {
+void CancelOrders::cancel(shm::EntryIndex at) {
   if (entries_.entry(at).word().state == shm::EntryState::kLeased) {
     entries_.inbox().mark_cancelled(at);
     return;

@@ -12,11 +12,11 @@ namespace beeline::receive {
 // An order to cancel that lies in the table.
 struct CancelOrder {
   // None: its place was needed, and it is remembered here alone; or it lies in its lane.
-  std::uint32_t entry = shm::kNoEntry;
+  shm::EntryIndex entry = shm::kNoEntry;
   std::uint16_t row = 0;
-  std::uint64_t id = 0;                 // of the message that it is about
-  std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
-  std::uint32_t scanned = 0;            // entries among which it is not
+  std::uint64_t id = 0;                   // of the message that it is about
+  shm::EntryIndex found = shm::kNoEntry;  // that message, when it came after the order
+  shm::EntryIndex scanned{};              // it is not among the entries before this one
   static constexpr std::uint64_t kNotInLane = ~0ULL;
   std::uint64_t position = kNotInLane;  // in the urgent lane, where it lies if it found no room
   [[nodiscard]] bool in_lane() const { return position != kNotInLane; }
@@ -34,9 +34,9 @@ class CancelOrders {
 
   [[nodiscard]] bool empty() const { return orders_.empty(); }
   // An order was put into the table. It is obeyed after its commit.
-  void add(std::uint32_t at);
+  void add(shm::EntryIndex at);
   // A message was put into the table: an order may have been looking for it.
-  void note_put(std::uint32_t at);
+  void note_put(shm::EntryIndex at);
   // True if an order of this link may be put. An order gives way to a new one if its message has
   // not come; while all of them still look for their messages, the next waits in its lane.
   [[nodiscard]] bool has_room(const InLink& link);
@@ -61,9 +61,9 @@ class CancelOrders {
   bool obey(CancelOrder& order, std::uint32_t& budget);
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
   [[nodiscard]] bool is_idle(const CancelOrder& order) const;
-  [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
-  [[nodiscard]] bool is_dead(std::uint32_t at, std::uint64_t id) const;
-  void cancel(std::uint32_t at);
+  [[nodiscard]] bool can_cancel(shm::EntryIndex at, std::uint64_t id) const;
+  [[nodiscard]] bool is_dead(shm::EntryIndex at, std::uint64_t id) const;
+  void cancel(shm::EntryIndex at);
   void finish(const CancelOrder& order);
   void take_off_lane(const CancelOrder& order);
 

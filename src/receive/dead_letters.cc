@@ -8,16 +8,16 @@ namespace beeline::receive {
 
 namespace {
 
-std::uint32_t sender_of(const shm::Home& home, std::uint32_t at) {
+std::uint32_t sender_of(const shm::Home& home, shm::EntryIndex at) {
   return shm::pid_of_message(home.entry(at).header.id);
 }
 
 // The first entry of the sender that has sent the most of these; kNoEntry if there is none.
-std::uint32_t oldest_of_worst(const shm::Home& home, std::span<const std::uint32_t> entries) {
+shm::EntryIndex oldest_of_worst(const shm::Home& home, std::span<const shm::EntryIndex> entries) {
   std::map<std::uint32_t, std::size_t> counts;
   std::size_t most = 0;
-  for (const std::uint32_t at : entries) most = std::max(most, ++counts[sender_of(home, at)]);
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](std::uint32_t at) {
+  for (const shm::EntryIndex at : entries) most = std::max(most, ++counts[sender_of(home, at)]);
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](shm::EntryIndex at) {
     return counts[sender_of(home, at)] == most;
   });
   return found == entries.end() ? shm::kNoEntry : *found;
@@ -36,11 +36,12 @@ std::uint32_t most_letters(const shm::Home& home) {
   return std::min(shm::kMaxDeadLetters, home.capacity() / 4);
 }
 
-std::uint32_t first_letter_to_go(const shm::Home& home, std::span<const std::uint32_t> letters) {
-  const auto is_unclaimed = [&](std::uint32_t at) {
+shm::EntryIndex first_letter_to_go(const shm::Home& home,
+                                   std::span<const shm::EntryIndex> letters) {
+  const auto is_unclaimed = [&](shm::EntryIndex at) {
     return home.entry(at).reason() == shm::DeadReason::kUnclaimed;
   };
-  std::vector<std::uint32_t> open;
+  std::vector<shm::EntryIndex> open;
   std::copy_if(letters.begin(), letters.end(), std::back_inserter(open), is_unclaimed);
   if (open.empty()) open.assign(letters.begin(), letters.end());
   return oldest_of_worst(home, open);
@@ -50,12 +51,12 @@ std::size_t most_slabs_kept(std::size_t slabs_of_class) {
   return std::max<std::size_t>(1, slabs_of_class / 2);
 }
 
-std::vector<std::uint32_t> surplus_of(const shm::Home& home, std::vector<std::uint32_t> kept,
-                                      std::size_t most, std::uint32_t newest) {
+std::vector<shm::EntryIndex> surplus_of(const shm::Home& home, std::vector<shm::EntryIndex> kept,
+                                        std::size_t most, shm::EntryIndex newest) {
   if (kept.size() <= most) return {};
   const std::size_t surplus = kept.size() - most;
   std::erase(kept, newest);
-  std::stable_sort(kept.begin(), kept.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::stable_sort(kept.begin(), kept.end(), [&](shm::EntryIndex a, shm::EntryIndex b) {
     return worth_of(home.entry(a)) < worth_of(home.entry(b));
   });
   kept.resize(std::min(surplus, kept.size()));

@@ -15,8 +15,8 @@ namespace beeline::receive {
 // The one of these letters, oldest first, that goes first; kNoEntry if there is none. Answers that
 // nobody has claimed go before letters that meant something. Among those the sender that has left
 // the most loses its oldest: no sender pushes out the letters of others by sending more.
-[[nodiscard]] std::uint32_t first_letter_to_go(const shm::Home& home,
-                                               std::span<const std::uint32_t> letters);
+[[nodiscard]] shm::EntryIndex first_letter_to_go(const shm::Home& home,
+                                                 std::span<const shm::EntryIndex> letters);
 
 // How many slabs of a class dead letters and stashed answers may hold: half of them, so that the
 // rest is for the sender to go on with.
@@ -24,8 +24,8 @@ namespace beeline::receive {
 
 // The entries of `kept`, letters and stashed answers in slabs, that go so that at most `most` stay.
 // The newest, which was just put there, stays.
-[[nodiscard]] std::vector<std::uint32_t> surplus_of(const shm::Home& home,
-                                                    std::vector<std::uint32_t> kept,
-                                                    std::size_t most, std::uint32_t newest);
+[[nodiscard]] std::vector<shm::EntryIndex> surplus_of(const shm::Home& home,
+                                                      std::vector<shm::EntryIndex> kept,
+                                                      std::size_t most, shm::EntryIndex newest);
 
 }  // namespace beeline::receive

@@ -11,7 +11,7 @@ void Entries::quarantine(InLink& link, const char* fault) {
 // Asks for short payloads alone (docs/cache-lines.md, Prefetch distances).
 void Entries::prefetch_next_payload() const {
   constexpr std::uint32_t kMostBytes = 1024;
-  const std::uint32_t at = home_->inbox().next();
+  const shm::EntryIndex at = home_->inbox().next();
   if (at == shm::kNoEntry || !entry(at).in_slab()) return;
   const shm::MessageHeader& header = entry(at).header;
   const InLink* const link = link_of(at);
@@ -19,16 +19,16 @@ void Entries::prefetch_next_payload() const {
     link->prefetch_slab(header.slab, header.length);
 }
 
-std::uint32_t Entries::find_dead(std::uint64_t id) const {
+shm::EntryIndex Entries::find_dead(std::uint64_t id) const {
   const shm::Home& home = table();
-  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+  for (shm::EntryIndex at(0); at.value() < home.entries_allocated(); ++at) {
     const shm::Entry& found = home.entry(at);
     if (found.word().state == shm::EntryState::kDead && found.header.id == id) return at;
   }
   return shm::kNoEntry;
 }
 
-void Entries::purge_dead(std::uint32_t at) {
+void Entries::purge_dead(shm::EntryIndex at) {
   const std::uint32_t row = entry(at).word().row;
   shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
   home_->inbox().purge(at, stamp);
@@ -36,31 +36,31 @@ void Entries::purge_dead(std::uint32_t at) {
   links_.unrefer(row);
 }
 
-void Entries::drop_copy(std::uint32_t at) {
+void Entries::drop_copy(shm::EntryIndex at) {
   add_one(control().counters.copies_dropped);
   done(at);
 }
 
-shm::Atomic<std::uint64_t>* Entries::stamp_word(std::uint32_t at) {
+shm::Atomic<std::uint64_t>* Entries::stamp_word(shm::EntryIndex at) {
   if (!entry(at).in_slab()) return nullptr;
   InLink* link = link_of(at);
   if (link == nullptr || !link->sink().valid() || !ensure_stamps(link->sink())) return nullptr;
   return &link->sink().own->stamp(link->sink().bank, entry(at).header.slab);
 }
 
-std::span<const std::byte> Entries::slab_payload(std::uint32_t at) const {
+std::span<const std::byte> Entries::slab_payload(shm::EntryIndex at) const {
   const InLink* link = link_of(at);
   if (link == nullptr) return {};
   const shm::Entry& found = entry(at);
   return {link->view().slab(found.header.slab), found.header.length};
 }
 
-std::string_view Entries::sender_name(std::uint32_t at) const {
+std::string_view Entries::sender_name(shm::EntryIndex at) const {
   const InLink* link = link_of(at);
   return link == nullptr ? std::string_view() : std::string_view(link->owner_name());
 }
 
-shm::StringCopy Entries::string_of(std::uint32_t at, std::uint16_t number,
+shm::StringCopy Entries::string_of(shm::EntryIndex at, std::uint16_t number,
                                    shm::StringCopy shm::CarriedTexts::*carried) const {
   const InLink* link = number == 0 ? nullptr : link_of(at);
   if (link == nullptr) return {};
@@ -69,7 +69,7 @@ shm::StringCopy Entries::string_of(std::uint32_t at, std::uint16_t number,
   return shm::read_carried(link->view(), entry(at).header.slab).*carried;
 }
 
-TypeText Entries::type(std::uint32_t at) const {
+TypeText Entries::type(shm::EntryIndex at) const {
   TypeText type;
   const auto append = [&](std::string_view part) {
     std::copy(part.begin(), part.end(), type.text + type.length);
@@ -80,7 +80,7 @@ TypeText Entries::type(std::uint32_t at) const {
   return type;
 }
 
-shm::StringCopy Entries::channel(std::uint32_t at) const {
+shm::StringCopy Entries::channel(shm::EntryIndex at) const {
   return string_of(at, entry(at).header.channel, &shm::CarriedTexts::channel);
 }
 

@@ -33,29 +33,31 @@ class Entries {
   [[nodiscard]] const InLinks& links() const { return links_; }
 
   // ---- Look ----
-  [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
-  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const {
+  [[nodiscard]] const shm::Entry& entry(shm::EntryIndex at) const {
+    return home_->home().entry(at);
+  }
+  [[nodiscard]] std::span<const std::byte> payload(shm::EntryIndex at) const {
     const shm::Entry& found = entry(at);
     if (found.in_slab()) return slab_payload(at);
     return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
   }
-  [[nodiscard]] std::uint32_t sender_of(std::uint32_t at) const {
+  [[nodiscard]] std::uint32_t sender_of(shm::EntryIndex at) const {
     return shm::pid_of_message(entry(at).header.id);
   }
   // Empty where it is not known; stays where it is for as long as the entry is kept.
-  [[nodiscard]] std::string_view sender_name(std::uint32_t at) const;
-  [[nodiscard]] TypeText type(std::uint32_t at) const;
-  [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  [[nodiscard]] std::string_view sender_name(shm::EntryIndex at) const;
+  [[nodiscard]] TypeText type(shm::EntryIndex at) const;
+  [[nodiscard]] shm::StringCopy channel(shm::EntryIndex at) const;
   // The link through which it came; null when that is gone.
-  [[nodiscard]] InLink* link_of(std::uint32_t at) const {
+  [[nodiscard]] InLink* link_of(shm::EntryIndex at) const {
     return links_.of_row(entry(at).word().row);
   }
   // Its sender does not want the message any more. REQUIRES: it is leased.
-  [[nodiscard]] bool is_cancelled(std::uint32_t at) const {
+  [[nodiscard]] bool is_cancelled(shm::EntryIndex at) const {
     return entry(at).reason() == shm::DeadReason::kCancelled;
   }
   // The dead letter of this id, or kNoEntry.
-  [[nodiscard]] std::uint32_t find_dead(std::uint64_t id) const;
+  [[nodiscard]] shm::EntryIndex find_dead(std::uint64_t id) const;
   [[nodiscard]] std::uint32_t most_attempts() const { return control().max_attempts; }
   // None of the reasons for which a message is not handed out can hold.
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const {
@@ -77,20 +79,20 @@ class Entries {
 
   // ---- The end of an entry ----
   // Finishes a lease.
-  void done(std::uint32_t at);
+  void done(shm::EntryIndex at);
   // Lets a dead letter go.
-  void purge_dead(std::uint32_t at);
+  void purge_dead(shm::EntryIndex at);
   // Lets go of a copy of somebody else's message. REQUIRES: it is leased.
-  void drop_copy(std::uint32_t at);
+  void drop_copy(shm::EntryIndex at);
 
  private:
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
-  [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
-  [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number,
+  [[nodiscard]] std::span<const std::byte> slab_payload(shm::EntryIndex at) const;
+  [[nodiscard]] shm::StringCopy string_of(shm::EntryIndex at, std::uint16_t number,
                                           shm::StringCopy shm::CarriedTexts::*carried) const;
-  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
+  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(shm::EntryIndex at);
 
   std::unique_ptr<HomeMemory> home_;
   InLinks links_;
@@ -106,7 +108,7 @@ class Entries {
   if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
 }
 
-[[gnu::always_inline]] inline void Entries::done(std::uint32_t at) {
+[[gnu::always_inline]] inline void Entries::done(shm::EntryIndex at) {
   const shm::Entry& finished = entry(at);
   const std::uint32_t row = finished.word().row;
   shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;

@@ -52,7 +52,7 @@ class HomeMemory {
   Result<void> add_entries(std::uint32_t to);
 
   segment::Owned memory_;
-  std::vector<std::uint32_t> free_stack_;
+  std::vector<shm::EntryIndex> free_stack_;
   std::vector<std::uint16_t> vacant_rows_;  // each once, and some that were opened since
   std::bitset<shm::kMaxRows> is_noted_;     // of each row: it is among them
   shm::Home home_;

@@ -90,7 +90,7 @@ bool Intake::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
   PendingReply* waiting = nullptr;
   const std::uint16_t mark = mark_for(link, copy, sent, waiting);
   const std::uint64_t position = link.position(lane);
-  const std::uint32_t at = entries_.inbox().put(copy, link.row(), lane, position, sent, mark);
+  const shm::EntryIndex at = entries_.inbox().put(copy, link.row(), lane, position, sent, mark);
   if (waiting != nullptr) waiting->set(entries_.entry(at).header, at);
   if (copy.header.ttl_ms != 0) expiry_.note(entries_.entry(at));
   note_put(at, mark);
@@ -162,7 +162,7 @@ std::uint16_t Intake::mark_for(InLink& link, const shm::SlotCopy& copy, std::int
 }
 
 // An answer is in the stash at once, so that an order to cancel finds it there.
-void Intake::note_put(std::uint32_t at, std::uint16_t mark) {
+void Intake::note_put(shm::EntryIndex at, std::uint16_t mark) {
   orders_.note_put(at);
   if ((mark & shm::kFlagStashed) == 0) return;
   const shm::MessageHeader& header = entries_.entry(at).header;
@@ -176,7 +176,7 @@ void Intake::note_put(std::uint32_t at, std::uint16_t mark) {
 }
 
 void Intake::settle() {
-  for (const std::uint32_t at : std::exchange(unwanted_, {})) {
+  for (const shm::EntryIndex at : std::exchange(unwanted_, {})) {
     entries_.inbox().take_unindexed(at);
     if (is_copy(entries_.entry(at).header)) {
       entries_.drop_copy(at);
@@ -190,16 +190,16 @@ void Intake::settle() {
 
 // Orders are obeyed later: before its commit a successor finishes nothing.
 void Intake::adopt_entries() {
-  std::vector<std::uint32_t> found;
-  for (std::uint32_t at = 0; at < entries_.table().entries_allocated(); ++at) {
+  std::vector<shm::EntryIndex> found;
+  for (shm::EntryIndex at(0); at.value() < entries_.table().entries_allocated(); ++at) {
     const bool queued = entries_.entry(at).word().state == shm::EntryState::kQueued;
     if (queued) expiry_.note(entries_.entry(at));
     if (queued && (entries_.entry(at).header.flags & shm::kFlagStashed) != 0) found.push_back(at);
   }
-  std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::sort(found.begin(), found.end(), [this](shm::EntryIndex a, shm::EntryIndex b) {
     return entries_.entry(a).arrival < entries_.entry(b).arrival;
   });
-  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed);
+  for (const shm::EntryIndex at : found) note_put(at, shm::kFlagStashed);
 }
 
 // ---- Copies of messages between children --------------------------------------------------------
@@ -215,12 +215,12 @@ bool Intake::may_show(const InLink& link, const shm::SlotCopy& copy) {
 // True when there were any.
 bool Intake::drop_copies() {
   constexpr std::size_t kMost = 32;  // at a time
-  std::vector<std::uint32_t> copies;
+  std::vector<shm::EntryIndex> copies;
   entries_.inbox().index().for_each([&](const shm::IndexNode& node) {
     if (is_copy(entries_.entry(node.entry()).header)) copies.push_back(node.entry());
     return copies.size() < kMost;
   });
-  for (const std::uint32_t at : copies) {
+  for (const shm::EntryIndex at : copies) {
     entries_.inbox().take(at);
     entries_.drop_copy(at);
   }

@@ -98,7 +98,7 @@ class Intake {
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
                                        std::int64_t sent_ns, PendingReply*& waiting);
   // Remembers the work that an entry which was put asks for after its commit.
-  void note_put(std::uint32_t at, std::uint16_t mark);
+  void note_put(shm::EntryIndex at, std::uint16_t mark);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
   bool drop_copies();
@@ -110,7 +110,7 @@ class Intake {
   Expiry& expiry_;
   LaneTurns& turns_;
   // Copies that an agent other than a child shows; dropped once committed.
-  std::vector<std::uint32_t> unwanted_;
+  std::vector<shm::EntryIndex> unwanted_;
   std::uint32_t spare_ = 0;  // ordinary messages of the lane for which there is room
   bool lacks_room_ = false;
   bool ranks_by_relation_ = false;

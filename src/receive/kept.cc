@@ -9,14 +9,14 @@ namespace beeline::receive {
 
 // ---- Dead letters -------------------------------------------------------------------------------
 
-void Kept::bury(std::uint32_t at, shm::DeadReason reason) {
+void Kept::bury(shm::EntryIndex at, shm::DeadReason reason) {
   if (reason != shm::DeadReason::kRejected) refuse(at, reason);
   entries_.inbox().bury(at, reason);
   keep_slabs_bounded(at);
   keep_dead_letters_bounded();  // `at` may be among those that go
 }
 
-void Kept::refuse(std::uint32_t at, shm::DeadReason reason) {
+void Kept::refuse(shm::EntryIndex at, shm::DeadReason reason) {
   const shm::Entry& entry = entries_.entry(at);
   if ((entry.header.flags & shm::kFlagRequiresAck) == 0) return;
   refused_.push_back({entry.header.id, entry.is_question(), reason});
@@ -24,7 +24,7 @@ void Kept::refuse(std::uint32_t at, shm::DeadReason reason) {
 
 std::vector<Refused> Kept::take_refused() { return std::exchange(refused_, {}); }
 
-bool Kept::drop_unfit(std::uint32_t at) {
+bool Kept::drop_unfit(shm::EntryIndex at) {
   const shm::Entry& entry = entries_.entry(at);
   if (is_copy(entry.header) && entry.word().attempts != 0) {
     entries_.drop_copy(at);  // a copy is looked at once
@@ -45,7 +45,7 @@ bool Kept::drop_unfit(std::uint32_t at) {
   return false;
 }
 
-void Kept::requeue(std::uint32_t at, shm::Cost cost) {
+void Kept::requeue(shm::EntryIndex at, shm::Cost cost) {
   // In one step: killed between two, a message that was taken back would be delivered again.
   if (entries_.is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   entries_.inbox().requeue(at, cost);
@@ -55,7 +55,7 @@ void Kept::requeue(std::uint32_t at, shm::Cost cost) {
 
 void Kept::keep_dead_letters_bounded() {
   while (entries_.inbox().dead() > most_letters(entries_.table())) {
-    const std::uint32_t at = first_letter_to_go(entries_.table(), entries_.inbox().letters());
+    const shm::EntryIndex at = first_letter_to_go(entries_.table(), entries_.inbox().letters());
     if (at == shm::kNoEntry) return;
     entries_.purge_dead(at);
   }
@@ -66,16 +66,16 @@ void Kept::keep_dead_letters_bounded() {
 // other time.
 void Kept::drop_surplus_letters() {
   const shm::Home& home = entries_.table();
-  std::vector<std::uint32_t> letters;
-  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+  std::vector<shm::EntryIndex> letters;
+  for (shm::EntryIndex at(0); at.value() < home.entries_allocated(); ++at) {
     if (home.entry(at).word().state == shm::EntryState::kDead) letters.push_back(at);
   }
   if (letters.size() <= most_letters(home)) return;
-  std::sort(letters.begin(), letters.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::sort(letters.begin(), letters.end(), [&](shm::EntryIndex a, shm::EntryIndex b) {
     return home.entry(a).arrival < home.entry(b).arrival;
   });
   while (letters.size() > most_letters(home)) {
-    const std::uint32_t at = first_letter_to_go(home, letters);
+    const shm::EntryIndex at = first_letter_to_go(home, letters);
     entries_.purge_dead(at);
     std::erase(letters, at);
   }
@@ -84,12 +84,12 @@ void Kept::drop_surplus_letters() {
 
 // ---- The stash ----------------------------------------------------------------------------------
 
-void Kept::add_new(std::uint32_t at) {
+void Kept::add_new(shm::EntryIndex at) {
   keep_aside(at);
   newly_stashed_.push_back(at);
 }
 
-void Kept::keep_aside(std::uint32_t at) {
+void Kept::keep_aside(shm::EntryIndex at) {
   const shm::Entry& entry = entries_.entry(at);
   Stash::Kind kind = Stash::Kind::kAsked;
   if ((entry.header.flags & shm::kFlagUnasked) != 0) kind = Stash::Kind::kUnasked;
@@ -97,14 +97,14 @@ void Kept::keep_aside(std::uint32_t at) {
   stash_.add({at, entries_.sender_of(at), entry.arrival, kind, entry.in_slab()});
 }
 
-void Kept::put_aside(std::uint32_t at) {
+void Kept::put_aside(shm::EntryIndex at) {
   keep_aside(at);
   keep_slabs_bounded(at);
   keep_stash_bounded();
 }
 
 void Kept::settle() {
-  for (const std::uint32_t at : std::exchange(newly_stashed_, {})) {
+  for (const shm::EntryIndex at : std::exchange(newly_stashed_, {})) {
     // It may have been taken back, or given way to another.
     if (entries_.entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
   }
@@ -115,25 +115,25 @@ void Kept::settle() {
 // acknowledgements first; an answer becomes a dead letter.
 void Kept::keep_stash_bounded() {
   while (stash_.size() > most_stashed()) {
-    const std::uint32_t at = stash_.first_to_go();
+    const shm::EntryIndex at = stash_.first_to_go();
     if (unstash(at)) bury(at, shm::DeadReason::kUnclaimed);
   }
 }
 
 // Dead letters, acknowledgements that nobody has fetched and answers to no open question hold a
 // part of the slabs of a class of a link at most.
-void Kept::keep_slabs_bounded(std::uint32_t at) {
+void Kept::keep_slabs_bounded(shm::EntryIndex at) {
   const InLink* link = entries_.entry(at).in_slab() ? entries_.link_of(at) : nullptr;
   if (link == nullptr) return;
   const shm::LinkLayout& layout = link->view().layout();
   const std::size_t slab_class = layout.class_of(entries_.entry(at).header.slab);
-  const auto holds_one = [&](std::uint32_t kept) {
+  const auto holds_one = [&](shm::EntryIndex kept) {
     const shm::Entry& other = entries_.entry(kept);
     return other.in_slab() && other.word().row == link->row() &&
            layout.class_of(other.header.slab) == slab_class;
   };
-  std::vector<std::uint32_t> kept;
-  for (const std::uint32_t letter : entries_.inbox().letters()) {
+  std::vector<shm::EntryIndex> kept;
+  for (const shm::EntryIndex letter : entries_.inbox().letters()) {
     if (holds_one(letter)) kept.push_back(letter);
   }
   for (const auto& [place, item] : stash_.items()) {
@@ -141,13 +141,13 @@ void Kept::keep_slabs_bounded(std::uint32_t at) {
     if (dispensable && holds_one(item.at)) kept.push_back(item.at);
   }
   const std::size_t most = most_slabs_kept(layout.classes[slab_class].count);
-  for (const std::uint32_t each : surplus_of(entries_.table(), std::move(kept), most, at)) {
+  for (const shm::EntryIndex each : surplus_of(entries_.table(), std::move(kept), most, at)) {
     discard(each);
   }
 }
 
 // Lets go of a letter, or of a stashed message.
-void Kept::discard(std::uint32_t at) {
+void Kept::discard(shm::EntryIndex at) {
   if (entries_.entry(at).word().state == shm::EntryState::kDead) return entries_.purge_dead(at);
   if (!unstash(at)) return;
   refuse(at, shm::DeadReason::kUnclaimed);
@@ -155,13 +155,13 @@ void Kept::discard(std::uint32_t at) {
   entries_.purge_dead(at);
 }
 
-void Kept::take_aside(std::uint32_t at) {
+void Kept::take_aside(shm::EntryIndex at) {
   stash_.remove(at);
   entries_.inbox().take_unindexed(at);
 }
 
 // Leases it. False if that was all: an acknowledgement is gone then.
-bool Kept::unstash(std::uint32_t at) {
+bool Kept::unstash(shm::EntryIndex at) {
   take_aside(at);
   if (!is_ack(entries_.entry(at).header)) return true;
   ++acks_unread_;

@@ -25,59 +25,59 @@ class Kept {
 
   // ---- Dead letters ----
   // Makes a leased message a dead letter.
-  void bury(std::uint32_t at, shm::DeadReason reason);
+  void bury(shm::EntryIndex at, shm::DeadReason reason);
   // Notes that the sender must be told, if it asked for the fate of the message.
-  void refuse(std::uint32_t at, shm::DeadReason reason);
+  void refuse(shm::EntryIndex at, shm::DeadReason reason);
   // The messages buried since the last call of which a sender must be told.
   [[nodiscard]] std::vector<Refused> take_refused();
   // True when a leased entry must not be handed out. It is a dead letter then, or gone.
-  [[nodiscard]] bool drop_unfit(std::uint32_t at);
+  [[nodiscard]] bool drop_unfit(shm::EntryIndex at);
   // Puts a leased message back where it came from, unless its sender has taken it back.
-  void requeue(std::uint32_t at, shm::Cost cost);
+  void requeue(shm::EntryIndex at, shm::Cost cost);
   // After a take-over: lets go of letters that are too many.
   void drop_surplus_letters();
 
   // ---- The stash ----
   // A message was put that belongs there. Until the next settle() it may not be committed.
-  void add_new(std::uint32_t at);
+  void add_new(shm::EntryIndex at);
   // The same of one that is committed.
-  void put_aside(std::uint32_t at);
+  void put_aside(shm::EntryIndex at);
   // Takes it out of the stash and leases it.
-  void take_aside(std::uint32_t at);
+  void take_aside(shm::EntryIndex at);
   // Takes it out of the stash, if it is there. Its entry stays as it is.
-  void forget(std::uint32_t at) { stash_.remove(at); }
+  void forget(shm::EntryIndex at) { stash_.remove(at); }
   [[nodiscard]] bool has_new() const { return !newly_stashed_.empty(); }
   // Bounds the stash after add_new(). REQUIRES: it is committed.
   void settle();
   // Leases the oldest stashed message that `wanted(item)` and that is fit; kNoEntry if there is
   // none.
   template <typename Wanted>
-  [[nodiscard]] std::uint32_t take_stashed(Wanted&& wanted);
+  [[nodiscard]] shm::EntryIndex take_stashed(Wanted&& wanted);
   [[nodiscard]] const Stash& stash() const { return stash_; }
   // Acknowledgements that were let go of because nobody fetched them.
   [[nodiscard]] std::uint64_t acks_unread() const { return acks_unread_; }
 
  private:
-  void keep_aside(std::uint32_t at);
-  [[nodiscard]] bool unstash(std::uint32_t at);
-  void discard(std::uint32_t at);
+  void keep_aside(shm::EntryIndex at);
+  [[nodiscard]] bool unstash(shm::EntryIndex at);
+  void discard(shm::EntryIndex at);
   [[nodiscard]] std::size_t most_stashed() const { return entries_.table().capacity() / 4; }
   void keep_stash_bounded();
-  void keep_slabs_bounded(std::uint32_t at);
+  void keep_slabs_bounded(shm::EntryIndex at);
   void keep_dead_letters_bounded();
 
   Entries& entries_;
   Expiry& expiry_;
   Stash stash_;
-  std::vector<std::uint32_t> newly_stashed_;  // in the turn of a link that goes on
+  std::vector<shm::EntryIndex> newly_stashed_;  // in the turn of a link that goes on
   std::vector<Refused> refused_;
   std::uint64_t acks_unread_ = 0;
 };
 
 template <typename Wanted>
-std::uint32_t Kept::take_stashed(Wanted&& wanted) {
+shm::EntryIndex Kept::take_stashed(Wanted&& wanted) {
   for (;;) {
-    const std::uint32_t at = stash_.find_if(wanted);
+    const shm::EntryIndex at = stash_.find_if(wanted);
     if (at == shm::kNoEntry) return at;
     take_aside(at);
     if (!drop_unfit(at)) return at;

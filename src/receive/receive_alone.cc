@@ -30,8 +30,8 @@ inline InLink* Receiver::only_link() const {
 // The stores are those of put, commit and take, in their order. The order among messages is left
 // out: there is one message.
 template <typename Wanted>
-[[gnu::always_inline]] inline std::uint32_t Receiver::take_alone_if(Wanted&& wanted,
-                                                                    std::uint16_t mark) {
+[[gnu::always_inline]] inline shm::EntryIndex Receiver::take_alone_if(Wanted&& wanted,
+                                                                      std::uint16_t mark) {
   InLink* const only = only_link();
   if (only == nullptr || !only->open() || only->rate() != nullptr) return shm::kNoEntry;
   InLink& link = *only;
@@ -50,9 +50,9 @@ template <typename Wanted>
     intake_.tell_time(os::coarse_ns());
     if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it
   }
-  const std::uint32_t at = inbox.put_alone(words, slot, link.row(), kNormal, position,
-                                           intake_.time_sent(link, words.sent_ns()),
-                                           intake_.rank_of(link, words.rank(), words.type()), mark);
+  const shm::EntryIndex at = inbox.put_alone(
+      words, slot, link.row(), kNormal, position, intake_.time_sent(link, words.sent_ns()),
+      intake_.rank_of(link, words.rank(), words.type()), mark);
   link.refer();
   link.advance(kNormal);
   entries_.commit(link, kNormal);
@@ -63,7 +63,7 @@ template <typename Wanted>
   return at;
 }
 
-std::uint32_t Receiver::take_alone() {
+shm::EntryIndex Receiver::take_alone() {
   const auto is_ordinary = [this](InLink& link, const shm::HeaderWords& words) {
     const std::uint64_t id = words.reply_to();
     return id == 0 || (answers_.waiting_for(link.owner_pid(), id, false) == nullptr &&
@@ -73,12 +73,12 @@ std::uint32_t Receiver::take_alone() {
 }
 
 // All that answers the request from now on is late, as after mark_for(), and nobody waits any more.
-std::uint32_t Receiver::take_alone(PendingReply& pending) {
+shm::EntryIndex Receiver::take_alone(PendingReply& pending) {
   const auto is_awaited = [&](InLink& link, const shm::HeaderWords& words) {
     return words.reply_to() != 0 &&
            answers_.waiting_for(link.owner_pid(), words.reply_to(), false) == &pending;
   };
-  const std::uint32_t at = take_alone_if(is_awaited, shm::kFlagMatched);
+  const shm::EntryIndex at = take_alone_if(is_awaited, shm::kFlagMatched);
   if (at != shm::kNoEntry) forget(pending);
   return at;
 }

@@ -34,9 +34,9 @@ void Receiver::ring_all_for_space() {
   for (const auto& link : links().all()) entries_.rings().ring_for_space(*link);
 }
 
-std::uint32_t Receiver::take_selected(const Selection& selection) {
+shm::EntryIndex Receiver::take_selected(const Selection& selection) {
   for (;;) {
-    const std::uint32_t at = find_selected(entries_, selection);
+    const shm::EntryIndex at = find_selected(entries_, selection);
     if (at == shm::kNoEntry) return at;
     entries_.inbox().take(at);
     if (!kept_.drop_unfit(at)) return at;
@@ -52,14 +52,14 @@ bool Receiver::has_reply(PendingReply& pending) {
   return false;
 }
 
-std::uint32_t Receiver::take_reply(PendingReply& pending) {
-  const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
+shm::EntryIndex Receiver::take_reply(PendingReply& pending) {
+  const shm::EntryIndex at = std::exchange(pending.entry, shm::kNoEntry);
   entries_.inbox().take_unindexed(at);
   return at;
 }
 
-std::uint32_t Receiver::take_word(PendingReply& pending) {
-  const std::uint32_t at = std::exchange(pending.word, shm::kNoEntry);
+shm::EntryIndex Receiver::take_word(PendingReply& pending) {
+  const shm::EntryIndex at = std::exchange(pending.word, shm::kNoEntry);
   entries_.inbox().take_unindexed(at);
   return at;
 }
@@ -69,18 +69,18 @@ void Receiver::forget(PendingReply& pending) {
   if (!pending.for_ack) answers_.remember_asked(pending);
   if (pending.word != shm::kNoEntry) done(take_word(pending));
   if (pending.entry == shm::kNoEntry) return;
-  const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
+  const shm::EntryIndex at = std::exchange(pending.entry, shm::kNoEntry);
   entries_.inbox().stash(at);
   expiry_.note(entry(at));
   kept_.put_aside(at);
 }
 
-std::uint32_t Receiver::take_stashed_answer() {
+shm::EntryIndex Receiver::take_stashed_answer() {
   intake_.settle();
   return kept_.take_stashed([](const Stash::Item& item) { return item.kind != Stash::Kind::kAck; });
 }
 
-std::uint32_t Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
+shm::EntryIndex Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
   intake_.settle();
   return kept_.take_stashed([&](const Stash::Item& item) {
     return item.kind == Stash::Kind::kAck && item.from == from &&
@@ -98,8 +98,8 @@ void Receiver::settle_adopted() {
 void Receiver::bury_expired() {
   if (!expiry_.may_be_due()) return;
   expiry_.start_anew();
-  std::vector<std::uint32_t> expired;
-  const auto is_over = [&](std::uint32_t at) {
+  std::vector<shm::EntryIndex> expired;
+  const auto is_over = [&](shm::EntryIndex at) {
     if (has_expired(entry(at))) return true;
     expiry_.note(entry(at));
     return false;
@@ -110,7 +110,7 @@ void Receiver::bury_expired() {
   });
   entries_.inbox().take_all(expired);
   const auto is_kept_over = [&](const Stash::Item& item) { return is_over(item.at); };
-  for (const std::uint32_t at : kept_.stash().find_all(is_kept_over)) {
+  for (const shm::EntryIndex at : kept_.stash().find_all(is_kept_over)) {
     kept_.take_aside(at);
     expired.push_back(at);
   }
@@ -119,10 +119,10 @@ void Receiver::bury_expired() {
       expired.push_back(take_reply(*pending));
     }
   }
-  std::sort(expired.begin(), expired.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::sort(expired.begin(), expired.end(), [this](shm::EntryIndex a, shm::EntryIndex b) {
     return entry(a).arrival < entry(b).arrival;
   });
-  for (const std::uint32_t at : expired) bury(at, shm::DeadReason::kExpired);
+  for (const shm::EntryIndex at : expired) bury(at, shm::DeadReason::kExpired);
 }
 
 void Receiver::bury_expired_sometimes() {

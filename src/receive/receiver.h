@@ -69,32 +69,34 @@ class Receiver {
   // ---- Take ----
   // The next entry in delivery order, leased, or kNoEntry. Expired and exhausted ones become dead
   // letters.
-  [[nodiscard]] std::uint32_t take();
+  [[nodiscard]] shm::EntryIndex take();
   // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
   // or one that is not simple (shm::HeaderWords) or answers a question of ours: drain_turn() and
   // take() see to those. REQUIRES: nothing is queued.
-  [[nodiscard]] std::uint32_t take_alone();
+  [[nodiscard]] shm::EntryIndex take_alone();
   // The same of the answer that this request waits for, whatever is queued. The request is
   // forgotten then.
-  [[nodiscard]] std::uint32_t take_alone(PendingReply& pending);
-  [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
+  [[nodiscard]] shm::EntryIndex take_alone(PendingReply& pending);
+  [[nodiscard]] shm::EntryIndex take_selected(const Selection& selection);
   // Whether the answer of a pending request has come. One that has expired since is a dead letter
   // then, and the request waits on.
   [[nodiscard]] bool has_reply(PendingReply& pending);
   // Leases it. REQUIRES: has_reply(pending).
-  std::uint32_t take_reply(PendingReply& pending);
-  std::uint32_t take_word(PendingReply& pending);  // the same of pending.word
+  shm::EntryIndex take_reply(PendingReply& pending);
+  shm::EntryIndex take_word(PendingReply& pending);  // the same of pending.word
   // Stops expecting. An answer that comes later, or has come and was not taken, is stashed.
   void forget(PendingReply& pending);
   // Leases the oldest stashed answer, or kNoEntry.
-  [[nodiscard]] std::uint32_t take_stashed_answer();
+  [[nodiscard]] shm::EntryIndex take_stashed_answer();
   // Leases the acknowledgement of `from` for this message, or kNoEntry.
-  [[nodiscard]] std::uint32_t take_stashed_ack(std::uint64_t id, std::uint32_t from);
+  [[nodiscard]] shm::EntryIndex take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
   // ---- Finish a lease ----
-  [[gnu::always_inline]] void done(std::uint32_t at) { entries_.done(at); }
-  void requeue(std::uint32_t at, shm::Cost cost = shm::Cost::kAttempt) { kept_.requeue(at, cost); }
-  void bury(std::uint32_t at, shm::DeadReason reason) { kept_.bury(at, reason); }
+  [[gnu::always_inline]] void done(shm::EntryIndex at) { entries_.done(at); }
+  void requeue(shm::EntryIndex at, shm::Cost cost = shm::Cost::kAttempt) {
+    kept_.requeue(at, cost);
+  }
+  void bury(shm::EntryIndex at, shm::DeadReason reason) { kept_.bury(at, reason); }
 
   // Messages that wait although their time to live is over become dead letters. A take needs none
   // of this: it meets an expired message on its way.
@@ -104,9 +106,9 @@ class Receiver {
 
   // ---- Dead letters ----
   // Puts a dead letter back into the queue; its time to live and its hops count no more.
-  void revive(std::uint32_t at) { home().inbox().revive(at); }
+  void revive(shm::EntryIndex at) { home().inbox().revive(at); }
   // Lets a dead letter go.
-  void purge_dead(std::uint32_t at) { entries_.purge_dead(at); }
+  void purge_dead(shm::EntryIndex at) { entries_.purge_dead(at); }
 
   // ---- Take-over ----
   // Finds again the facts that only the entries hold.
@@ -115,19 +117,19 @@ class Receiver {
   void settle_adopted();
 
   // ---- Look ----
-  [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return entries_.entry(at); }
-  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const {
+  [[nodiscard]] const shm::Entry& entry(shm::EntryIndex at) const { return entries_.entry(at); }
+  [[nodiscard]] std::span<const std::byte> payload(shm::EntryIndex at) const {
     return entries_.payload(at);
   }
-  [[nodiscard]] InLink* link_of(std::uint32_t at) const { return entries_.link_of(at); }
-  [[nodiscard]] bool is_cancelled(std::uint32_t at) const { return entries_.is_cancelled(at); }
+  [[nodiscard]] InLink* link_of(shm::EntryIndex at) const { return entries_.link_of(at); }
+  [[nodiscard]] bool is_cancelled(shm::EntryIndex at) const { return entries_.is_cancelled(at); }
   [[nodiscard]] std::uint32_t most_attempts() const { return entries_.most_attempts(); }
 
  private:
   // receive_alone.cc
   [[nodiscard]] InLink* only_link() const;
   template <typename Wanted>
-  [[nodiscard]] std::uint32_t take_alone_if(Wanted&& wanted, std::uint16_t mark);
+  [[nodiscard]] shm::EntryIndex take_alone_if(Wanted&& wanted, std::uint16_t mark);
 
   Entries entries_;
   Expiry expiry_;
@@ -141,10 +143,10 @@ class Receiver {
 };
 
 // Every message passes it: taken into its callers.
-inline std::uint32_t Receiver::take() {
+inline shm::EntryIndex Receiver::take() {
   shm::Inbox& inbox = home().inbox();
   for (;;) {
-    const std::uint32_t at = inbox.take_best();
+    const shm::EntryIndex at = inbox.take_best();
     if (at == shm::kNoEntry) return at;
     if (entry(at).in_slab()) entries_.prefetch_next_payload();  // so does the next one, probably
     if (entries_.is_surely_fit(entry(at)) || !kept_.drop_unfit(at)) return at;

@@ -20,10 +20,10 @@ bool is_older(const shm::Entry& first, const shm::Entry& second, const Selection
   return first.arrival < second.arrival;
 }
 
-std::uint32_t find_oldest(const Entries& entries, const Selection& selection) {
-  std::uint32_t found = shm::kNoEntry;
+shm::EntryIndex find_oldest(const Entries& entries, const Selection& selection) {
+  shm::EntryIndex found = shm::kNoEntry;
   entries.inbox().index().for_each([&](const shm::IndexNode& node) {
-    const std::uint32_t at = node.entry();
+    const shm::EntryIndex at = node.entry();
     const bool better =
         found == shm::kNoEntry || is_older(entries.entry(at), entries.entry(found), selection);
     if (better && matches(entries, at, selection)) found = at;
@@ -34,7 +34,7 @@ std::uint32_t find_oldest(const Entries& entries, const Selection& selection) {
 
 }  // namespace
 
-bool matches(const Entries& entries, std::uint32_t at, const Selection& selection) {
+bool matches(const Entries& entries, shm::EntryIndex at, const Selection& selection) {
   const shm::MessageHeader& header = entries.entry(at).header;
   if (selection.from != 0 && shm::pid_of_message(header.id) != selection.from) return false;
   if (selection.reply_to != 0 && header.reply_to != selection.reply_to) return false;
@@ -42,17 +42,20 @@ bool matches(const Entries& entries, std::uint32_t at, const Selection& selectio
   return selection.channel.empty() || entries.channel(at).view() == selection.channel;
 }
 
-std::uint32_t find_selected(const Entries& entries, const Selection& selection) {
+shm::EntryIndex find_selected(const Entries& entries, const Selection& selection) {
   if (selection.oldest_first) return find_oldest(entries, selection);
   return entries.inbox().find([&](const shm::Entry& found) {
-    return matches(entries, static_cast<std::uint32_t>(&found - &entries.entry(0)), selection);
+    return matches(
+        entries,
+        shm::EntryIndex(static_cast<std::uint32_t>(&found - &entries.entry(shm::EntryIndex(0)))),
+        selection);
   });
 }
 
-std::vector<std::uint32_t> list(const Entries& entries, const Selection& selection) {
+std::vector<shm::EntryIndex> list(const Entries& entries, const Selection& selection) {
   std::vector<shm::IndexNode> nodes;
   entries.inbox().index().for_each([&](const shm::IndexNode& node) {
-    const std::uint32_t at = node.entry();
+    const shm::EntryIndex at = node.entry();
     if (!has_expired(entries.entry(at)) && matches(entries, at, selection)) nodes.push_back(node);
     return true;
   });
@@ -60,7 +63,7 @@ std::vector<std::uint32_t> list(const Entries& entries, const Selection& selecti
     if (!selection.oldest_first) return a.before(b);
     return is_older(entries.entry(a.entry()), entries.entry(b.entry()), selection);
   });
-  std::vector<std::uint32_t> found;
+  std::vector<shm::EntryIndex> found;
   for (const shm::IndexNode& node : nodes) found.push_back(node.entry());
   return found;
 }

@@ -19,12 +19,12 @@ struct Selection {
   bool oldest_first = false;  // of one agent in the order in which it sent, else by the clock
 };
 
-[[nodiscard]] bool matches(const Entries& entries, std::uint32_t at, const Selection& selection);
+[[nodiscard]] bool matches(const Entries& entries, shm::EntryIndex at, const Selection& selection);
 
 // The first message in the order that matches, or kNoEntry.
-[[nodiscard]] std::uint32_t find_selected(const Entries& entries, const Selection& selection);
+[[nodiscard]] shm::EntryIndex find_selected(const Entries& entries, const Selection& selection);
 
 // All messages that match and have not expired, in the same order.
-[[nodiscard]] std::vector<std::uint32_t> list(const Entries& entries, const Selection& selection);
+[[nodiscard]] std::vector<shm::EntryIndex> list(const Entries& entries, const Selection& selection);
 
 }  // namespace beeline::receive

@@ -14,7 +14,7 @@ void Stash::add(const Item& item) {
   recount(item.from, share, share.count + 1);
 }
 
-void Stash::remove(std::uint32_t at) {
+void Stash::remove(shm::EntryIndex at) {
   const auto found = places_.find(at);
   if (found == places_.end()) return;
   const Place place = found->second;
@@ -36,7 +36,7 @@ void Stash::recount(std::uint32_t from, Share& share, std::size_t count) {
   }
 }
 
-std::uint32_t Stash::first_to_go() const {
+shm::EntryIndex Stash::first_to_go() const {
   BEELINE_CHECK(size() != 0);
   const Share& worst = shares_.at(by_count_.rbegin()->second);
   for (const auto& places : worst.by_kind) {

@@ -20,7 +20,7 @@ class Stash {
   // Kinds of less use come first.
   enum class Kind : std::uint8_t { kAck, kUnasked, kAsked };
   struct Item {
-    std::uint32_t at = shm::kNoEntry;
+    shm::EntryIndex at = shm::kNoEntry;
     std::uint32_t from = 0;
     std::uint64_t arrival = 0;
     Kind kind = Kind::kAsked;
@@ -30,23 +30,23 @@ class Stash {
   // Its entry is not here yet.
   void add(const Item& item);
   // Does nothing if it is not here.
-  void remove(std::uint32_t at);
+  void remove(shm::EntryIndex at);
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  [[nodiscard]] bool contains(std::uint32_t at) const { return places_.contains(at); }
+  [[nodiscard]] bool contains(shm::EntryIndex at) const { return places_.contains(at); }
   // By arrival. A home that a predecessor left may name one arrival twice.
-  using Place = std::pair<std::uint64_t, std::uint32_t>;
+  using Place = std::pair<std::uint64_t, shm::EntryIndex>;
   [[nodiscard]] const std::map<Place, Item>& items() const { return items_; }
   // The first that matches, or kNoEntry.
   template <typename Wanted>
-  [[nodiscard]] std::uint32_t find_if(Wanted&& wanted) const;
+  [[nodiscard]] shm::EntryIndex find_if(Wanted&& wanted) const;
   // All that match.
   template <typename Wanted>
-  [[nodiscard]] std::vector<std::uint32_t> find_all(Wanted&& wanted) const;
+  [[nodiscard]] std::vector<shm::EntryIndex> find_all(Wanted&& wanted) const;
   // The item that goes when there are too many: the oldest of the least use of the sender that has
   // the most.
   // REQUIRES: size() != 0.
-  [[nodiscard]] std::uint32_t first_to_go() const;
+  [[nodiscard]] shm::EntryIndex first_to_go() const;
 
  private:
   // The places of a sender's items.
@@ -57,13 +57,13 @@ class Stash {
   void recount(std::uint32_t from, Share& share, std::size_t count);
 
   std::map<Place, Item> items_;
-  std::unordered_map<std::uint32_t, Place> places_;           // by entry
+  std::unordered_map<shm::EntryIndex, Place> places_;         // by entry
   std::unordered_map<std::uint32_t, Share> shares_;           // by sender
   std::set<std::pair<std::size_t, std::uint32_t>> by_count_;  // senders
 };
 
 template <typename Wanted>
-std::uint32_t Stash::find_if(Wanted&& wanted) const {
+shm::EntryIndex Stash::find_if(Wanted&& wanted) const {
   for (const auto& [place, item] : items_) {
     if (wanted(item)) return item.at;
   }
@@ -71,8 +71,8 @@ std::uint32_t Stash::find_if(Wanted&& wanted) const {
 }
 
 template <typename Wanted>
-std::vector<std::uint32_t> Stash::find_all(Wanted&& wanted) const {
-  std::vector<std::uint32_t> found;
+std::vector<shm::EntryIndex> Stash::find_all(Wanted&& wanted) const {
+  std::vector<shm::EntryIndex> found;
   for (const auto& [place, item] : items_) {
     if (wanted(item)) found.push_back(item.at);
   }

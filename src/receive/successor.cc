@@ -227,7 +227,7 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
   const OldHome& old = predecessor.home;
   const LinksByRow rows = links_by_row(old.view(), predecessor.links);
   std::uint32_t live = 0;
-  for (std::uint32_t i = 0; i < old.view().entries_allocated(); ++i) {
+  for (shm::EntryIndex i(0); i.value() < old.view().entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
     if (copy.word.state == shm::EntryState::kFree) continue;
     shm::InheritedLink* link = copy.word.row < rows.size() ? rows[copy.word.row] : nullptr;
@@ -235,7 +235,7 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
         shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
       continue;
     if (auto room = memory.reserve_entries(live + 1); !room) return room;
-    const std::uint32_t at = live++;
+    const shm::EntryIndex at(live++);
     shm::inherit_entry(home, at, copy, link->new_row);
     if ((copy.slot.header.flags & shm::kFlagSlab) != 0) link->held.set(copy.slot.header.slab);
     const bool was_leased = copy.word.state == shm::EntryState::kLeased;

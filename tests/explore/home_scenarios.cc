@@ -23,8 +23,8 @@ enum class Fate { kKept, kEnding, kEnded };
 struct Victim {
   std::optional<shm::Home> home;
   std::optional<shm::Inbox> inbox;
-  std::uint32_t free[shm::kMinInboxCapacity];
-  std::uint32_t entry[kMessages + 1];  // of each message, once it was put
+  shm::EntryIndex free[shm::kMinInboxCapacity];
+  shm::EntryIndex entry[kMessages + 1];  // of each message, once it was put
   Fate fate[kMessages + 1];
   bool in_slab;  // message 1
 };
@@ -113,7 +113,8 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   victim.inbox->commit(0, shm::Lane::kUrgent, kUrgentStart);
   victim.inbox->done(victim.inbox->take_best(), nullptr);
   if (more) more();
-  explorer().watch(0, &victim.home->entry(0), kEntries * sizeof(shm::Entry), false);
+  explorer().watch(0, &victim.home->entry(shm::EntryIndex(0)), kEntries * sizeof(shm::Entry),
+                   false);
   explorer().watch(0, &victim.home->control().next_arrival, 8, false);
   explorer().watch(0, &victim.home->control().index, sizeof(shm::IndexControl), false);
 }
@@ -141,7 +142,7 @@ struct Found {
 };
 
 void look_at_entries(const shm::HomeView& old, const shm::InheritedLink& link, Found& found) {
-  for (std::uint32_t i = 0; i < old.entries_allocated(); ++i) {
+  for (shm::EntryIndex i(0); i.value() < old.entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.entry(i));
     if (copy.word.state != shm::EntryState::kFree && copy.word.row != 0) continue;
     const auto verdict = shm::judge_entry(copy, link, old.control().next_arrival);
@@ -260,7 +261,7 @@ Scenario inherit() {
     });
     const shm::Home home = fresh_home("next home B", kLifeB + 1);
     home.control().entries_allocated.relaxed_store(kEntries);
-    explorer().watch(0, &home.entry(0), kEntries * sizeof(shm::Entry), false);
+    explorer().watch(0, &home.entry(shm::EntryIndex(0)), kEntries * sizeof(shm::Entry), false);
   };
   scenario.threads = {
       {"successor",
@@ -268,7 +269,7 @@ Scenario inherit() {
          const shm::Home next(segment("next home B", 1), shm::kMinInboxCapacity);
          const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
          shm::open_row(next.row(0), kLinkA, kPidA, 2, kUrgentStart);
-         for (std::uint32_t i = 0; i < kEntries; ++i) {
+         for (shm::EntryIndex i(0); i.value() < kEntries; ++i) {
            shm::inherit_entry(next, i, shm::copy_entry(old.entry(i)), 0);
          }
          shm::inherit_counters(next, old, kEntries, shm::drained_total(old));
@@ -279,7 +280,7 @@ Scenario inherit() {
          explorer().wait_for_death(0);
          const shm::HomeView next(segment("next home B", 1), shm::kMinInboxCapacity);
          if (!is_ready(next.header())) return;
-         for (std::uint32_t i = 0; i < kEntries; ++i) {
+         for (shm::EntryIndex i(0); i.value() < kEntries; ++i) {
            const shm::EntryCopy copy = shm::copy_entry(next.entry(i));
            const std::uint64_t number = shm::counter_of_message(copy.slot.header.id);
            check(copy.word.state == shm::EntryState::kQueued, "an inherited entry is missing");

@@ -25,7 +25,7 @@ struct Succession : Pair {  // the receiver is the first life of B
   std::optional<Receiver> second;
   std::optional<shm::Home> home;
   std::optional<shm::Inbox> inbox;
-  std::uint32_t free[shm::kMinInboxCapacity];
+  shm::EntryIndex free[shm::kMinInboxCapacity];
   std::uint64_t begun = 0;  // messages that the first life has begun to finish
   std::uint64_t finished = 0;
   std::uint64_t again[kMostLetters + 1] = {};  // how often the second life got each message
@@ -59,7 +59,7 @@ void watch_succession() {
   for (std::uint32_t number = 0; number < succession.size.slabs; ++number) {
     explorer().watch(0, succession.sender->own.slab(number), 8, true);
   }
-  explorer().watch(1, &succession.home->entry(0), sizeof(shm::Entry), false);
+  explorer().watch(1, &succession.home->entry(shm::EntryIndex(0)), sizeof(shm::Entry), false);
   explorer().watch(1, &succession.home->control().next_arrival, 8, false);
 }
 
@@ -119,7 +119,7 @@ void read_letter(const shm::LinkView& in, std::uint32_t slab, std::uint64_t numb
 }
 
 // The first receiver puts a copied message from its lane into its real inbox. Returns the entry.
-std::uint32_t put_in_home(const shm::SlotCopy& copy) {
+shm::EntryIndex put_in_home(const shm::SlotCopy& copy) {
   Receiver& own = *succession.receiver;
   own.ensure_stamps();
   return succession.inbox->put(copy, 0, shm::Lane::kNormal, own.position[0] - 1, 0, 0);
@@ -137,7 +137,7 @@ void receive_letters() {
   for (std::uint64_t number = 1; number <= succession.size.letters; ++number) {
     await([&own] { return own.has_message(shm::Lane::kNormal); });
     const shm::SlotCopy copy = own.take(shm::Lane::kNormal);
-    const std::uint32_t at = put_in_home(copy);
+    const shm::EntryIndex at = put_in_home(copy);
     commit_in_home();
     inbox.take_best();
     read_letter(own.in, copy.header.slab, number);
@@ -174,7 +174,7 @@ void take_over(bool is_fenced) {
   own.position[0] = link.cursors[0];
   shm::inherit_stamps(own.own, 0, link);
   shm::open_bank(own.own.bank(0), kLinkA, link.cursors[0], 0);
-  const shm::EntryCopy copy = shm::copy_entry(old.entry(0));
+  const shm::EntryCopy copy = shm::copy_entry(old.entry(shm::EntryIndex(0)));
   const auto verdict = shm::judge_entry(copy, link, old.control().next_arrival);
   // Messages that a fenced life takes beyond the cursors that were read stay in its lane.
   check(is_fenced || verdict != shm::Inherit::kBad, "an entry that its owner wrote is refused");
@@ -229,7 +229,7 @@ Scenario takeover_from_the_living(const char* name, const Size& size, bool is_ta
                     "what a predecessor that still runs takes and finishes is not heard, and "
                     "nothing is written over that its successor waits for");
   static shm::SlotCopy first;
-  static std::uint32_t held = shm::kNoEntry;
+  static shm::EntryIndex held = shm::kNoEntry;
   scenario.set_up = [size, is_taken] {
     fresh_succession(size);
     put_letter(1, succession.sender->slabs.take(0));

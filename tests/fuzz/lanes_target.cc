@@ -54,7 +54,7 @@ class Script {
  private:
   // As an agent that waits for an answer.
   void drain() {
-    const std::uint32_t at = room_.victim().take_alone(asked_);
+    const shm::EntryIndex at = room_.victim().take_alone(asked_);
     if (at != shm::kNoEntry) {
       room_.look_at(at);
       FUZZ_DEMAND(room_.victim().entry(at).header.reply_to == kAsked);

@@ -73,7 +73,7 @@ void Room::honest_sends() {
 }
 
 // Reads all parts of a message that a user reads.
-void Room::look_at(std::uint32_t at) {
+void Room::look_at(shm::EntryIndex at) {
   const shm::Entry& entry = victim_->entry(at);
   const std::span<const std::byte> payload = victim_->payload(at);
   FUZZ_DEMAND(payload.size() == entry.header.length);
@@ -104,7 +104,7 @@ void Room::look_at(std::uint32_t at) {
 bool Room::finish_one(std::uint8_t how) {
   // As an agent does.
   const bool may_be_alone = victim_->home().inbox().queued() == 0;
-  std::uint32_t at = may_be_alone ? victim_->take_alone() : shm::kNoEntry;
+  shm::EntryIndex at = may_be_alone ? victim_->take_alone() : shm::kNoEntry;
   if (at == shm::kNoEntry) at = victim_->take();
   if (at == shm::kNoEntry) return false;
   look_at(at);
@@ -132,7 +132,7 @@ void Room::drain_and_finish() {
     for (; finish_one(2); ++taken) FUZZ_DEMAND(taken <= kMost);
   }
   // Answers to no question lie aside; they are fetched, not received.
-  for (std::uint32_t at = victim_->take_stashed_answer(); at != shm::kNoEntry;
+  for (shm::EntryIndex at = victim_->take_stashed_answer(); at != shm::kNoEntry;
        at = victim_->take_stashed_answer()) {
     FUZZ_DEMAND(++taken <= 2 * kMost);
     look_at(at);

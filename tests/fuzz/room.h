@@ -60,7 +60,7 @@ class Room {
   // The same for one message in order. False if there was none.
   bool finish_one(std::uint8_t how);
   // Reads all parts of a taken message, and demands that views lie inside of its link.
-  void look_at(std::uint32_t entry);
+  void look_at(shm::EntryIndex entry);
   // No message of the honest peer is left anywhere.
   void demand_all_honest();
   // All invariants of the home of the victim hold.

@@ -87,7 +87,7 @@ BEELINE_FUZZ_TARGET(takeover) {
   inbox.drain_all();
   std::uint32_t honest_done = 0;
   for (int i = 0; i < 4; ++i) {
-    const std::uint32_t at = inbox.take();
+    const shm::EntryIndex at = inbox.take();
     FUZZ_DEMAND(at != shm::kNoEntry);
     const bool is_honest = shm::pid_of_message(inbox.entry(at).header.id) == honest->caller.pid;
     if (i % 2 == 0) {

@@ -191,7 +191,7 @@ BEELINE_ROLE(hoarder) {
                        std::uint64_t arrival) {
     shm::SlotCopy copy{};
     shm::copy_slot(slot(position), copy);
-    shm::Entry& entry = home.entry(count);
+    shm::Entry& entry = home.entry(shm::EntryIndex(count));
     entry.arrival = arrival;
     entry.header = copy.header;
     entry.header.flags = static_cast<std::uint16_t>(

@@ -64,8 +64,8 @@ class Taker {
   void finish_leases(Finding& finding);
 
  private:
-  void deliver(std::uint32_t at, Finding& finding);
-  [[nodiscard]] std::string look_at(std::uint32_t at, Message*& message) const;
+  void deliver(shm::EntryIndex at, Finding& finding);
+  [[nodiscard]] std::string look_at(shm::EntryIndex at, Message*& message) const;
   [[nodiscard]] std::string in_order(const Message& message, const shm::Entry& entry);
 
   Ledger& ledger_;
@@ -78,7 +78,7 @@ void complain(Finding& finding, std::string text) {
 }
 
 // Checks every byte of it.
-std::string Taker::look_at(std::uint32_t at, Message*& message) const {
+std::string Taker::look_at(shm::EntryIndex at, Message*& message) const {
   const shm::MessageHeader& header = life_.receiver->entry(at).header;
   message = ledger_.find(header.id);
   if (message == nullptr) return fmt::format("I1: message {:x} was never sent", header.id);
@@ -103,7 +103,7 @@ std::string Taker::in_order(const Message& message, const shm::Entry& entry) {
   return fmt::format("I1: message {:x} is delivered after {:x} of its rank", message.id, before);
 }
 
-void Taker::deliver(std::uint32_t at, Finding& finding) {
+void Taker::deliver(shm::EntryIndex at, Finding& finding) {
   Message* message = nullptr;
   if (auto wrong = look_at(at, message); !wrong.empty()) return complain(finding, wrong);
   Fate& fate = finding.fates[ledger_.place(*message)];
@@ -121,12 +121,12 @@ void Taker::take_everything(Finding& finding) {
   receive::Receiver& receiver = *life_.receiver;
   for (int round = 0; round < kMostRounds; ++round) {
     bool some = receiver.drain_all();
-    for (std::uint32_t at = receiver.take(); at != shm::kNoEntry; at = receiver.take()) {
+    for (shm::EntryIndex at = receiver.take(); at != shm::kNoEntry; at = receiver.take()) {
       deliver(at, finding);
       some = true;
       if (!finding.ok()) return;
     }
-    for (std::uint32_t at = receiver.take_stashed_answer(); at != shm::kNoEntry;
+    for (shm::EntryIndex at = receiver.take_stashed_answer(); at != shm::kNoEntry;
          at = receiver.take_stashed_answer()) {
       deliver(at, finding);
       some = true;
@@ -139,7 +139,7 @@ void Taker::take_everything(Finding& finding) {
 // A successor counts a lease as a delivery, and so does this. A held message that was cancelled
 // becomes a dead letter.
 void Taker::finish_leases(Finding& finding) {
-  for (std::uint32_t at = 0; at < life_.home().entries_allocated(); ++at) {
+  for (shm::EntryIndex at(0); at.value() < life_.home().entries_allocated(); ++at) {
     const shm::EntryWord word = life_.home().entry(at).word();
     if (word.state != shm::EntryState::kLeased) continue;
     if (life_.receiver->is_cancelled(at)) {
@@ -155,7 +155,7 @@ void Taker::finish_leases(Finding& finding) {
 
 void Taker::take_dead_letters(Finding& finding) {
   const shm::Home& home = life_.home();
-  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+  for (shm::EntryIndex at(0); at.value() < home.entries_allocated(); ++at) {
     if (home.entry(at).word().state != shm::EntryState::kDead) continue;
     Message* message = nullptr;
     if (auto wrong = look_at(at, message); !wrong.empty()) return complain(finding, wrong);

@@ -84,19 +84,19 @@ void Rig::drain() {
   }
 }
 
-void Rig::note_leased(std::uint32_t entry) {
+void Rig::note_leased(shm::EntryIndex entry) {
   set_fate(id_at(entry), leased(live(attempts_at(entry))));
 }
 
 std::uint64_t Rig::take() {
-  const std::uint32_t entry = receiver().take();
+  const shm::EntryIndex entry = receiver().take();
   if (entry == shm::kNoEntry) throw RigError{"there is nothing to take"};
   note_leased(entry);
   return id_at(entry);
 }
 
 void Rig::take(std::uint64_t id) {
-  const std::uint32_t entry = entry_of(id);
+  const shm::EntryIndex entry = entry_of(id);
   receiver().home().inbox().take(entry);
   note_leased(entry);
 }
@@ -114,7 +114,7 @@ void Rig::bury(std::uint64_t id, shm::DeadReason reason) {
 }
 
 void Rig::finish_one() {
-  const std::uint32_t entry = receiver().take();
+  const shm::EntryIndex entry = receiver().take();
   if (entry == shm::kNoEntry) return;
   const std::uint64_t id = id_at(entry);
   receiver().done(entry);
@@ -159,9 +159,9 @@ Message& Rig::message(std::uint64_t id) {
   return *found;
 }
 
-std::uint32_t Rig::entry_of(std::uint64_t id) {
+shm::EntryIndex Rig::entry_of(std::uint64_t id) {
   const shm::Home& home = world.receiver().home();
-  for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
+  for (shm::EntryIndex i(0); i.value() < home.entries_allocated(); ++i) {
     if (home.entry(i).word().state != shm::EntryState::kFree && home.entry(i).header.id == id) {
       return i;
     }
@@ -169,11 +169,11 @@ std::uint32_t Rig::entry_of(std::uint64_t id) {
   throw RigError{"the message is not in the table"};
 }
 
-std::uint64_t Rig::id_at(std::uint32_t entry) {
+std::uint64_t Rig::id_at(shm::EntryIndex entry) {
   return world.receiver().home().entry(entry).header.id;
 }
 
-std::uint8_t Rig::attempts_at(std::uint32_t entry) {
+std::uint8_t Rig::attempts_at(shm::EntryIndex entry) {
   return world.receiver().home().entry(entry).word().attempts;
 }
 

@@ -41,9 +41,8 @@ class Rig {
   // ---- For operations: the results that `after` reads ----
   std::vector<std::unique_ptr<Letter>> planned;
   SendStatus outcome = SendStatus::kFull;
-  std::uint32_t at = shm::kNoEntry;  // of the table: the entry that the operation works on, or has
-                                     // taken
-  std::uint64_t target = 0;          // id of its message
+  shm::EntryIndex at = shm::kNoEntry;  // the entry that the operation works on, or has taken
+  std::uint64_t target = 0;            // id of its message
   std::optional<shm::SlabPool::Loan> loan;
   std::vector<std::uint64_t> finished;  // ids
   receive::PendingReply pending;
@@ -79,14 +78,14 @@ class Rig {
   [[nodiscard]] Message& message(std::uint64_t id);
   // The planned messages went out, as far as `outcome` says.
   void note_sent(const Letter& letter);
-  void note_leased(std::uint32_t entry);
+  void note_leased(shm::EntryIndex entry);
   void note_records() { books.push_back(read_book(world.directory().view())); }
   void set_fate(std::uint64_t id, Fate fate) { message(id).fate = fate; }
 
   // The entry of a message in the table, or kNoEntry.
-  [[nodiscard]] std::uint32_t entry_of(std::uint64_t id);
-  [[nodiscard]] std::uint64_t id_at(std::uint32_t entry);
-  [[nodiscard]] std::uint8_t attempts_at(std::uint32_t entry);
+  [[nodiscard]] shm::EntryIndex entry_of(std::uint64_t id);
+  [[nodiscard]] std::uint64_t id_at(shm::EntryIndex entry);
+  [[nodiscard]] std::uint8_t attempts_at(shm::EntryIndex entry);
 
  private:
   SendStatus write(const Letter& letter, shm::SlabPool::Loan* lent);

@@ -36,7 +36,7 @@ TEST_F(AloneTest, IsLeasedAndCommittedAndItsSenderHearsOfIt) {
   header.length = 5;
   header.rank = shm::kRankCritical;
   peer.publish(header, Lane::kNormal, area);
-  const std::uint32_t at = receiver_->take_alone();
+  const shm::EntryIndex at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
   const shm::Inbox& inbox = receiver_->home().inbox();
   EXPECT_EQ(receiver_->entry(at).header.id, header.id);
@@ -68,7 +68,7 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   publish();
   expect_left(1);  // the reader has to verify the memory of its class; the usual way does that
   const shm::SlabPool::Loan lent = publish();
-  const std::uint32_t at = receiver_->take_alone();
+  const shm::EntryIndex at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
   const auto payload = receiver_->payload(at);
   EXPECT_EQ(std::memcmp(payload.data(), kText, payload.size()), 0);
@@ -110,7 +110,7 @@ TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
   const auto expect_finished = [&] {
     EXPECT_EQ(peer.back.view().stamp(peer.link->sink().bank, lent.slab).observe(), lent.generation);
   };
-  const auto expect_whole = [&](std::uint32_t at) {
+  const auto expect_whole = [&](shm::EntryIndex at) {
     ASSERT_NE(at, shm::kNoEntry);
     const auto payload = receiver_->payload(at);
     EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(payload.data()), payload.size()),
@@ -140,7 +140,7 @@ TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
     shm::MessageHeader header = peer.sound();
     header.sent_ns = 1;
     peer.publish(header);
-    const std::uint32_t at = receiver_->take_alone();
+    const shm::EntryIndex at = receiver_->take_alone();
     EXPECT_NE(at, shm::kNoEntry);
     return receiver_->entry(at).header.sent_ns;
   };
@@ -221,7 +221,7 @@ TEST_F(AloneTest, LeavesTheSameTracesAsTheUsualWay) {
     header.rank = shm::kRankCritical;  // the sender is no superior
     peer.publish(header);
     if (usual) receiver_->drain_all();
-    const std::uint32_t at = usual ? receiver_->take() : receiver_->take_alone();
+    const shm::EntryIndex at = usual ? receiver_->take() : receiver_->take_alone();
     const shm::Entry& entry = receiver_->entry(at);
     EXPECT_LE(entry.header.sent_ns, os::coarse_ns());
     InLink& link = *peer.link;
@@ -259,7 +259,7 @@ TEST_F(AloneTest, AQuestionIsTakenAloneAndKeepsItsMark) {
   shm::MessageHeader header = peer.sound();
   header.flags = shm::kFlagRequiresAck;
   peer.publish(header);
-  const std::uint32_t at = receiver_->take_alone();
+  const shm::EntryIndex at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_TRUE(receiver_->entry(at).is_question());
 }

@@ -47,7 +47,7 @@ TEST_F(AnswerAloneTest, GoesToTheWaitingRequestWhateverIsQueued) {
   receiver_->drain_all();
   PendingReply& pending = expect(100);
   const std::uint64_t id = answer(peer);
-  const std::uint32_t at = receiver_->take_alone(pending);
+  const shm::EntryIndex at = receiver_->take_alone(pending);
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).header.id, id);
   EXPECT_EQ(receiver_->entry(at).header.reply_to, kQuestion);
@@ -67,7 +67,7 @@ TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
   Peer& peer = join(100);
   PendingReply& pending = expect(100);
   answer(peer);
-  const std::uint32_t at = receiver_->take_alone(pending);
+  const shm::EntryIndex at = receiver_->take_alone(pending);
   ASSERT_NE(at, shm::kNoEntry);
   answer(peer);
   EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
@@ -75,7 +75,7 @@ TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
   receiver_->drain_all();
   receiver_->forget(pending);
   EXPECT_EQ(counters().late_replies.relaxed_load(), 1U);
-  const std::uint32_t late = receiver_->take_stashed_answer();
+  const shm::EntryIndex late = receiver_->take_stashed_answer();
   ASSERT_NE(late, shm::kNoEntry);
   EXPECT_NE(receiver_->entry(late).header.flags & shm::kFlagUnasked, 0);
   receiver_->done(late);
@@ -114,7 +114,7 @@ TEST_F(AnswerAloneTest, MayLieInASlabAndCarryItsCause) {
   receiver_->forget(first);
   PendingReply& pending = expect(100);
   publish();
-  const std::uint32_t at = receiver_->take_alone(pending);
+  const shm::EntryIndex at = receiver_->take_alone(pending);
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).cause(), 4711U);
   EXPECT_EQ(std::memcmp(receiver_->payload(at).data(), kText, sizeof(kText)), 0);
@@ -145,11 +145,11 @@ TEST_F(AnswerAloneTest, PutBackItIsStashed) {
   Peer& peer = join(100);
   PendingReply& pending = expect(100);
   const std::uint64_t id = answer(peer);
-  const std::uint32_t at = receiver_->take_alone(pending);
+  const shm::EntryIndex at = receiver_->take_alone(pending);
   ASSERT_NE(at, shm::kNoEntry);
   receiver_->requeue(at);
   EXPECT_EQ(receiver_->take(), shm::kNoEntry) << "it is no ordinary message";
-  const std::uint32_t stashed = receiver_->take_stashed_answer();
+  const shm::EntryIndex stashed = receiver_->take_stashed_answer();
   ASSERT_EQ(stashed, at);
   EXPECT_EQ(receiver_->entry(stashed).header.id, id);
 }
@@ -158,7 +158,7 @@ TEST_F(AnswerAloneTest, MayNameTheAlias) {
   Peer& peer = join(100);
   PendingReply& pending = expect(100, 4711);
   answer(peer, 4711);
-  const std::uint32_t at = receiver_->take_alone(pending);
+  const shm::EntryIndex at = receiver_->take_alone(pending);
   EXPECT_NE(at, shm::kNoEntry);
 }
 
@@ -217,7 +217,7 @@ TEST_F(AnswerAloneTest, BesideOthersOrWithATimeToLiveItGoesTheUsualWay) {
 TEST_F(AnswerAloneTest, ToNoQuestionItIsAMessageLikeAnyOther) {
   Peer& peer = join(100);
   const std::uint64_t id = answer(peer);
-  const std::uint32_t at = receiver_->take_alone();
+  const shm::EntryIndex at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).header.id, id);
   EXPECT_EQ(receiver_->entry(at).header.flags & shm::kUnindexedFlags, 0);

@@ -41,14 +41,14 @@ class CancelTest : public test::ReceiverTest {
     ASSERT_TRUE(peer_->link->has_message(Lane::kNormal));
   }
   [[nodiscard]] bool is_dead(std::uint64_t id) const {
-    const std::uint32_t at = receiver_->entries().find_dead(id);
+    const shm::EntryIndex at = receiver_->entries().find_dead(id);
     return at != shm::kNoEntry && receiver_->is_cancelled(at);
   }
   // Entries that hold something.
   [[nodiscard]] std::uint32_t taken_places() const {
     const shm::Home& home = receiver_->home().home();
     std::uint32_t count = 0;
-    for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+    for (shm::EntryIndex at(0); at.value() < home.entries_allocated(); ++at) {
       if (home.entry(at).word().state != EntryState::kFree) ++count;
     }
     return count;
@@ -73,7 +73,7 @@ TEST_F(CancelTest, AWaitingMessageBecomesADeadLetterAndTheOrderIsDone) {
 TEST_F(CancelTest, TheHandlerOfAMessageIsToldOfTheOrder) {
   const std::uint64_t id = peer_->say();
   receiver_->drain_all();
-  const std::uint32_t at = receiver_->take();
+  const shm::EntryIndex at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_FALSE(receiver_->is_cancelled(at));
   order(id);
@@ -86,7 +86,7 @@ TEST_F(CancelTest, TheHandlerOfAMessageIsToldOfTheOrder) {
 // Otherwise the order would take the message back again when a successor finds the order.
 TEST_F(CancelTest, ADeadLetterIsLeftAloneAndComesBackForGood) {
   ASSERT_NO_FATAL_FAILURE(hold_back());  // an order without a message would go on looking
-  const std::uint32_t at = receiver_->take();
+  const shm::EntryIndex at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   const std::uint64_t id = receiver_->entry(at).header.id;
   receiver_->bury(at, DeadReason::kRejected);

@@ -398,7 +398,7 @@ TEST_F(DrainTest, AnAwaitedAnswerIsLetInWithTheMessagesBeforeIt) {
   receiver_->drain_turn();
   EXPECT_EQ(peer.receipt(), 2U) << "both, and not what lies behind the answer";
   ASSERT_NE(pending.entry, shm::kNoEntry);
-  const std::uint32_t at = receiver_->take_reply(pending);
+  const shm::EntryIndex at = receiver_->take_reply(pending);
   EXPECT_EQ(receiver_->entry(at).header.id, answer.id);
   receiver_->done(at);
   receiver_->forget(pending);

@@ -31,7 +31,7 @@ TEST_F(SlotTest, OnlyASuperiorGivesOrders) {
   const std::uint64_t forged = other.order(0, 0);
   receiver_->drain_turn();
   std::size_t count = 0;
-  for (std::uint32_t at = receiver_->take(); at != shm::kNoEntry; at = receiver_->take()) {
+  for (shm::EntryIndex at = receiver_->take(); at != shm::kNoEntry; at = receiver_->take()) {
     const shm::MessageHeader& header = receiver_->entry(at).header;
     EXPECT_TRUE(header.id == order || header.id == forged);
     EXPECT_EQ((header.flags & shm::kFlagControl) != 0, header.id == order);
@@ -46,7 +46,7 @@ TEST_F(SlotTest, TheRelationDecidesHowUrgentAMessageMayBe) {
   const auto rank_of = [&](const shm::MessageHeader& header, const void* area = nullptr) {
     child.publish(header, Lane::kNormal, area);
     receiver_->drain_turn();
-    const std::uint32_t at = receiver_->take();
+    const shm::EntryIndex at = receiver_->take();
     if (at == shm::kNoEntry) return std::int32_t{-1};
     const std::int32_t rank = receiver_->entry(at).header.rank;
     receiver_->done(at);
@@ -64,7 +64,7 @@ TEST_F(SlotTest, TheRelationDecidesHowUrgentAMessageMayBe) {
   EXPECT_EQ(rank_of(header), kHigh) << "an escalation is never less";
   child.show_copy();
   receiver_->drain_turn();
-  const std::uint32_t at = receiver_->take();
+  const shm::EntryIndex at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).header.rank, kLow) << "a copy is never more";
 }
@@ -81,7 +81,7 @@ TEST_F(SlotTest, AMessageIsNeverOlderThanWhenItsLaneWasSeenEmpty) {
     header.sent_ns = claimed;
     peer.publish(header);
     receiver_->drain_from(peer.pid);
-    const std::uint32_t at = receiver_->take();
+    const shm::EntryIndex at = receiver_->take();
     if (at == shm::kNoEntry) {
       ADD_FAILURE() << "nothing came from agent " << peer.pid;
       return std::int64_t{-1};
@@ -123,7 +123,7 @@ TEST_F(SlotTest, MemoryThatWasAnnouncedAfterTheLastLookIsFound) {
   header.type = peer.intern("a type");
   const std::uint64_t id = peer.publish(header, Lane::kNormal, nullptr, loan->generation);
   EXPECT_TRUE(receiver_->drain_turn());
-  const std::uint32_t at = receiver_->take();
+  const shm::EntryIndex at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).header.id, id);
   EXPECT_EQ(receiver_->entries().type(at).view(), "a type");

@@ -48,13 +48,13 @@ class Handover : public testing::Test {
     std::memcpy(raw + 2, &header, sizeof(header));
     std::memcpy(raw + 8, copy.payload, kInlineBytes);
     if ((header.flags & kFlagSlab) != 0) raw[8] = copy.generation;
-    reinterpret_cast<WordArray<16>&>(old_.home.entry(at)).store_bytes(raw, sizeof(raw));
+    reinterpret_cast<WordArray<16>&>(old_.home.entry(EntryIndex(at))).store_bytes(raw, sizeof(raw));
     std::uint64_t& next = old_.home.control().next_arrival;
     if (next <= arrival && arrival + 1 != 0) next = arrival + 1;
   }
   [[nodiscard]] std::uint64_t next_arrival() const { return old_.view.control().next_arrival; }
   [[nodiscard]] Inherit judge(std::uint32_t at) const {
-    return judge_entry(copy_entry(old_.view.entry(at)), inherited_, next_arrival());
+    return judge_entry(copy_entry(old_.view.entry(EntryIndex(at))), inherited_, next_arrival());
   }
   void copy_old_stamps() { copy_stamps(old_own_.view, kOldBank, inherited_); }
   // A dead entry has a reason.
@@ -66,10 +66,10 @@ class Handover : public testing::Test {
   }
   // Lets the successor inherit one entry; returns the new word of it.
   EntryWord inherit(std::uint32_t at) {
-    const EntryCopy copy = copy_entry(old_.view.entry(at));
+    const EntryCopy copy = copy_entry(old_.view.entry(EntryIndex(at)));
     EXPECT_EQ(judge_entry(copy, inherited_, next_arrival()), Inherit::kTake);
-    inherit_entry(new_.home, at, copy, inherited_.new_row);
-    return new_.home.entry(at).word();
+    inherit_entry(new_.home, EntryIndex(at), copy, inherited_.new_row);
+    return new_.home.entry(EntryIndex(at)).word();
   }
 
   test::HomeMemory old_;
@@ -82,7 +82,7 @@ TEST_F(Handover, TheCopyOfAnEntryIsItsBytes) {
   SlotCopy slot = inline_message(9, std::string(kInlineBytes, 'p'));
   slot.header.rank = -7;
   poke(4, {EntryState::kLeased, 2, kOldRow, 77}, slot, kFlagUrgentLane, 1234);
-  const EntryCopy copy = copy_entry(old_.view.entry(4));
+  const EntryCopy copy = copy_entry(old_.view.entry(EntryIndex(4)));
   EXPECT_EQ(copy.word.state, EntryState::kLeased);
   EXPECT_EQ(copy.word.attempts, 2U);
   EXPECT_EQ(copy.word.row, kOldRow);
@@ -119,7 +119,7 @@ TEST_F(Handover, AQueuedEntryStaysAsItWas) {
   EXPECT_EQ(word.attempts, 4U);
   EXPECT_EQ(word.row, kNewRow);
   EXPECT_EQ(word.position, 9U);
-  const Entry& entry = new_.home.entry(2);
+  const Entry& entry = new_.home.entry(EntryIndex(2));
   EXPECT_EQ(entry.arrival, 42U);
   EXPECT_EQ(entry.header.id, make_message_id(kSenderPid, 1));
   EXPECT_EQ(std::memcmp(entry.payload, "payload", 7), 0);
@@ -128,7 +128,7 @@ TEST_F(Handover, AQueuedEntryStaysAsItWas) {
 TEST_F(Handover, ALeasedEntryIsQueuedAgainWithOneAttemptMore) {
   poke(0, {EntryState::kLeased, 0, kOldRow, 9}, inline_message(1));
   EXPECT_EQ(inherit(0).state, EntryState::kQueued);
-  EXPECT_EQ(new_.home.entry(0).word().attempts, 1U);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).word().attempts, 1U);
   poke(1, {EntryState::kLeased, 255, kOldRow, 10}, inline_message(2));
   EXPECT_EQ(inherit(1).attempts, 255U);
 }
@@ -140,7 +140,7 @@ TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
   const EntryWord word = inherit(0);
   EXPECT_EQ(word.state, EntryState::kDead);
   EXPECT_EQ(word.attempts, 3U);
-  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kExpired);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).reason(), DeadReason::kExpired);
 }
 
 // A kill inside revive(): the state is queued, and the reason is still there.
@@ -150,8 +150,8 @@ TEST_F(Handover, ARevivedEntryKeepsItsMarkAndNoReason) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1),
        static_cast<std::uint16_t>(reason | kFlagRevived));
   EXPECT_EQ(inherit(0).state, EntryState::kQueued);
-  EXPECT_TRUE(new_.home.entry(0).is_revived());
-  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kNone);
+  EXPECT_TRUE(new_.home.entry(EntryIndex(0)).is_revived());
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).reason(), DeadReason::kNone);
 }
 
 TEST_F(Handover, ALeasedEntryThatWasTakenBackIsADeadLetter) {
@@ -159,25 +159,25 @@ TEST_F(Handover, ALeasedEntryThatWasTakenBackIsADeadLetter) {
       static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kCancelled) << kReasonShift);
   poke(0, {EntryState::kLeased, 0, kOldRow, 9}, inline_message(1), reason);
   EXPECT_EQ(inherit(0).state, EntryState::kDead);
-  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kCancelled);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).reason(), DeadReason::kCancelled);
 }
 
 TEST_F(Handover, AMatchedReplyIsStashedByTheSuccessor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagMatched);
   inherit(0);
-  EXPECT_EQ(new_.home.entry(0).header.flags & kUnindexedFlags, kFlagStashed);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).header.flags & kUnindexedFlags, kFlagStashed);
 }
 
 TEST_F(Handover, TheSuccessorKnowsWhichAnswersNobodyAskedFor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagStashed | kFlagUnasked);
   inherit(0);
-  EXPECT_NE(new_.home.entry(0).header.flags & kFlagUnasked, 0);
+  EXPECT_NE(new_.home.entry(EntryIndex(0)).header.flags & kFlagUnasked, 0);
 }
 
 TEST_F(Handover, AnAnswerThatNobodyAskedForLiesAsideOrIsNone) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagUnasked);
   inherit(0);
-  EXPECT_EQ(new_.home.entry(0).header.flags & kFlagUnasked, 0);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).header.flags & kFlagUnasked, 0);
 }
 
 TEST_F(Handover, AnEntryAtOrBeyondTheCursorOfItsLaneWasNeverCommitted) {
@@ -229,9 +229,9 @@ TEST_F(Handover, StampsThatWereNeverThereFinishNothing) {
 TEST_F(Handover, ASlabEntryKeepsItsGeneration) {
   poke(0, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(1, 6, 10, 900));
   inherit(0);
-  EXPECT_EQ(new_.home.entry(0).generation, 10U);
-  EXPECT_EQ(new_.home.entry(0).header.slab, 6U);
-  EXPECT_EQ(new_.home.entry(0).header.length, 900U);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).generation, 10U);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).header.slab, 6U);
+  EXPECT_EQ(new_.home.entry(EntryIndex(0)).header.length, 900U);
 }
 
 TEST_F(Handover, StatesThatDoNotExistAreBad) {
@@ -301,21 +301,22 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     if ((i & 4) != 0) {  // one random word alone
       const SlotCopy sound = (i & 8) != 0 ? inline_message(1) : slab_message(1, 2, 3);
       poke(0, {EntryState::kDead, 0, kOldRow, 5}, sound, kRejectedFlags);
-      reinterpret_cast<const WordArray<16>&>(old_.view.entry(0)).load_bytes(raw, sizeof(raw));
+      reinterpret_cast<const WordArray<16>&>(old_.view.entry(EntryIndex(0)))
+          .load_bytes(raw, sizeof(raw));
       raw[random() % 16] = random() & random();
     }
     if ((i & 1) != 0) raw[0] = EntryWord{EntryState::kLeased, 0, kOldRow, 5}.pack();
     if ((i & 2) != 0) raw[2] = make_message_id(kSenderPid, 1 + (random() & 0xffff));
-    reinterpret_cast<WordArray<16>&>(old_.home.entry(0)).store_bytes(raw, sizeof(raw));
-    const EntryCopy copy = copy_entry(old_.view.entry(0));
+    reinterpret_cast<WordArray<16>&>(old_.home.entry(EntryIndex(0))).store_bytes(raw, sizeof(raw));
+    const EntryCopy copy = copy_entry(old_.view.entry(EntryIndex(0)));
     if (judge_entry(copy, inherited_, next_arrival()) != Inherit::kTake) continue;
     ASSERT_LE(copy.word.state, EntryState::kDead);
     const bool in_slab = (copy.slot.header.flags & kFlagSlab) != 0;
     ASSERT_LT(in_slab ? copy.slot.header.slab : 0, inherited_.layout.total_slabs());
     ASSERT_LE(copy.slot.header.length, in_slab ? kMinMaxPayload : kInlineBytes);
-    new_.home.entry(0).state.relaxed_store(EntryWord{}.pack());
-    inherit_entry(new_.home, 0, copy, kNewRow);
-    EXPECT_NE(new_.home.entry(0).word().state, EntryState::kLeased);
+    new_.home.entry(EntryIndex(0)).state.relaxed_store(EntryWord{}.pack());
+    inherit_entry(new_.home, EntryIndex(0), copy, kNewRow);
+    EXPECT_NE(new_.home.entry(EntryIndex(0)).word().state, EntryState::kLeased);
     ++taken;
   }
   EXPECT_GT(taken, 0U) << "nothing of it was ever taken: it proves nothing of inherit_entry()";
@@ -341,9 +342,9 @@ TEST_F(Handover, AVeryOldEntryIsCommittedAfterEveryHandOver) {
   old_.home.control().next_arrival = kRound;
   inherit(0);
   inherit_counters(new_.home, old_.view, 1, kRound + 7);
-  EXPECT_EQ(
-      judge_entry(copy_entry(new_.view.entry(0)), inherited_, new_.view.control().next_arrival),
-      Inherit::kTake);
+  EXPECT_EQ(judge_entry(copy_entry(new_.view.entry(EntryIndex(0))), inherited_,
+                        new_.view.control().next_arrival),
+            Inherit::kTake);
 }
 
 TEST_F(Handover, TheNewBankStartsFromTheOldStamps) {
@@ -403,10 +404,10 @@ class WholeHandover : public Handover {
   // REQUIRES: rows of the new home are open. Returns the number of entries taken.
   std::uint32_t take_over() {
     std::uint32_t live = 0;
-    for (std::uint32_t i = 0; i < old_.view.entries_allocated(); ++i) {
+    for (EntryIndex i(0); i.value() < old_.view.entries_allocated(); ++i) {
       const EntryCopy copy = copy_entry(old_.view.entry(i));
       if (judge_entry(copy, inherited_, next_arrival()) != Inherit::kTake) continue;
-      inherit_entry(new_.home, live++, copy, kNewRow);
+      inherit_entry(new_.home, EntryIndex(live++), copy, kNewRow);
     }
     inherit_counters(new_.home, old_.view, live, drained_total(old_.view));
     return live;
@@ -436,9 +437,9 @@ TEST_F(WholeHandover, TheOrderOfArrivalSurvives) {
   take_over();
   inbox.rebuild();
   for (const std::uint64_t counter : {1U, 2U, 5U}) {
-    const std::uint32_t at = inbox.take_best();
+    const EntryIndex at = inbox.take_best();
     ASSERT_NE(at, kNoEntry);
-    EXPECT_EQ(counter_of_message(new_.home.entry(at).header.id), counter);
+    EXPECT_EQ(counter_of_message(new_.home.entry(EntryIndex(at)).header.id), counter);
   }
   EXPECT_EQ(inbox.take_best(), kNoEntry);
 }

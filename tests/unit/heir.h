@@ -52,7 +52,7 @@ struct Heir {
   std::vector<std::uint64_t> lease_all() {
     receiver.drain_all();
     std::vector<std::uint64_t> ids;
-    for (std::uint32_t at = receiver.take(); at != shm::kNoEntry; at = receiver.take()) {
+    for (shm::EntryIndex at = receiver.take(); at != shm::kNoEntry; at = receiver.take()) {
       ids.push_back(receiver.entry(at).header.id);
     }
     return ids;

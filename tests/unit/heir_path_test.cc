@@ -91,7 +91,7 @@ TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored)
   path_.set_place(own, 0, kReaderLife);
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
-  const std::uint32_t held = receiver_->take();
+  const shm::EntryIndex held = receiver_->take();
   follow(kReaderLife, shm::AgentState::kAway);
   EXPECT_EQ(own.not_taken(), 0U) << "what it took before its successor came is taken";
   follow(kReaderLife, shm::AgentState::kStarting);
@@ -110,7 +110,7 @@ TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored)
   EXPECT_FALSE(own.collect_slabs(0));
   EXPECT_EQ(next.lease_all(), ids(1, 2));
   EXPECT_EQ(own.not_taken(), 0U);
-  next.receiver.done(0);
+  next.receiver.done(shm::EntryIndex(0));
   EXPECT_TRUE(own.collect_slabs(0));
   EXPECT_EQ(own.slabs.out(), 0U);
   EXPECT_EQ(loan.generation, next.stamp(loan.slab));

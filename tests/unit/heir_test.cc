@@ -75,7 +75,7 @@ TEST_F(HeirTest, AnUrgentMessageOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
 TEST_F(HeirTest, AMessageThatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedForTheSender) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
-  const std::uint32_t held = receiver_->take();
+  const shm::EntryIndex held = receiver_->take();
   Heir next = heir([&] { receiver_->done(held); });
   ASSERT_TRUE(next.done);
   EXPECT_EQ(next.lease_all(), ids(1, 0));
@@ -86,7 +86,7 @@ TEST_F(HeirTest, AMessageThatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedFo
 TEST_F(HeirTest, TheFirstStampsOfAFencedLifeAreReadAsWell) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
-  const std::uint32_t held = receiver_->take();
+  const shm::EntryIndex held = receiver_->take();
   old_bank().stamps_ready.publish(0);  // it has taken the message after the successor looked for
                                        // its stamps
   Heir next = heir([&] {
@@ -108,7 +108,7 @@ TEST_F(HeirTest, AMessageThatAFencedLifeFinishesButItsSuccessorHoldsIsNotFinishe
   ASSERT_TRUE(next.done);
   EXPECT_LT(next.stamp(loan.slab), loan.generation) << "its payload is still to be read";
   ASSERT_EQ(next.lease_all(), ids(1, 1));
-  next.receiver.done(0);
+  next.receiver.done(shm::EntryIndex(0));
   EXPECT_EQ(next.stamp(loan.slab), loan.generation);
 }
 
@@ -121,7 +121,7 @@ TEST_F(HeirTest, AMessageThatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore
   ASSERT_TRUE(next.done);
   EXPECT_EQ(next.lease_all(), ids(1, 1));
   EXPECT_LT(next.stamp(loan.slab), loan.generation) << "whoever inherits from it would believe it";
-  next.receiver.done(0);
+  next.receiver.done(shm::EntryIndex(0));
   EXPECT_EQ(next.stamp(loan.slab), loan.generation);
 }
 
@@ -299,7 +299,7 @@ TEST_F(HeirTest, ASlabThatALiarFinishedIsOutAgainWhereItsHeirTakesTheMessage) {
   EXPECT_FALSE(own.collect_slabs(0)) << "the heir reads them";
   EXPECT_EQ(next.lease_all(), ids(1, 3));
   EXPECT_FALSE(own.collect_slabs(0)) << "it has not finished them";
-  for (std::uint32_t at = 0; at < 3; ++at) next.receiver.done(at);
+  for (shm::EntryIndex at(0); at.value() < 3; ++at) next.receiver.done(at);
   EXPECT_TRUE(own.collect_slabs(0));
   EXPECT_EQ(own.slabs.out(), 0U);
   EXPECT_FALSE(own.was_lied_to());

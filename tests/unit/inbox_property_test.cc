@@ -135,7 +135,7 @@ class Story {
   }
 
  private:
-  using Place = std::map<std::uint32_t, Message>::iterator;
+  using Place = std::map<EntryIndex, Message>::iterator;
 
   void apply(const Operation& operation) {
     switch (operation.what) {
@@ -205,8 +205,8 @@ class Story {
   }
   // The first item in delivery order that `matches`; kNoEntry if there is none.
   template <typename Matches>
-  std::uint32_t first(Matches&& matches) const {
-    const std::pair<const std::uint32_t, Message>* best = nullptr;
+  EntryIndex first(Matches&& matches) const {
+    const std::pair<const EntryIndex, Message>* best = nullptr;
     for (const auto& place : model_) {
       const Message& message = place.second;
       if (message.word.state != EntryState::kQueued || !message.indexed) continue;
@@ -238,8 +238,7 @@ class Story {
     message.indexed = indexed;
     message.word = {EntryState::kQueued, 0, row, static_cast<std::uint32_t>(next)};
     now_ns_ += operation.pick % 4 == 0 ? 4'000'000 : 0;
-    const std::uint32_t at =
-        inbox().put(copy, row, lane, next++, now_ns_, indexed ? 0 : kFlagMatched);
+    const EntryIndex at = inbox().put(copy, row, lane, next++, now_ns_, indexed ? 0 : kFlagMatched);
     message.node = inbox().node_of(at);
     require(model_.emplace(at, message).second);
     ++uncommitted_;
@@ -264,17 +263,17 @@ class Story {
     uncommitted_ = 0;
   }
 
-  void lease(std::uint32_t at) {
+  void lease(EntryIndex at) {
     Message& message = model_.at(at);
     message.word.state = EntryState::kLeased;
   }
   void take_best() {
     commit();
-    const std::uint32_t at = inbox().take_best();
+    const EntryIndex at = inbox().take_best();
     if (at != kNoEntry) lease(at);
   }
   // The item that a lease would take.
-  std::uint32_t best() {
+  EntryIndex best() {
     OrderIndex index = inbox().index();
     const IndexNode* const node = index.front();
     return node == nullptr ? kNoEntry : node->entry();
@@ -282,7 +281,7 @@ class Story {
   void take_found(std::uint32_t pick) {
     commit();
     const std::uint64_t rest = pick % 3;
-    const std::uint32_t at =
+    const EntryIndex at =
         inbox().find([&](const Entry& entry) { return entry.header.id % 3 == rest; });
     require(at == first([&](const Message& message) { return message.id % 3 == rest; }));
     if (at == kNoEntry) return;
@@ -329,7 +328,7 @@ class Story {
   }
   void revive(std::uint32_t pick) {
     if (const auto place = choose(pick, EntryState::kDead)) {
-      const std::uint32_t at = (*place)->first;
+      const EntryIndex at = (*place)->first;
       inbox().revive(at);
       require(home().entry(at).is_revived());
       require(home().entry(at).reason() == DeadReason::kNone);
@@ -341,7 +340,7 @@ class Story {
   }
   void purge() {
     if (inbox().letters().empty()) return;
-    const std::uint32_t at = inbox().letters().front();
+    const EntryIndex at = inbox().letters().front();
     const Place place = model_.find(at);
     require(place->second.word.state == EntryState::kDead);
     inbox().purge(at, stamp_of(place->second));
@@ -376,7 +375,7 @@ class Story {
       return message.word.state == EntryState::kLeased && message.slab != kNoSlab;
     });
     if (place) {
-      const std::uint32_t at = (*place)->first;
+      const EntryIndex at = (*place)->first;
       stamp(*stamp_of((*place)->second), home().entry(at).generation);
       model_.erase(*place);
       ++done_;
@@ -416,15 +415,15 @@ class Story {
     inbox().rebuild();
   }
   void inherit_entries(const HomeView& old, const std::array<InheritedLink, kStoryRows>& links) {
-    std::map<std::uint32_t, Message> survivors;
-    for (std::uint32_t from = 0; from < old.entries_allocated(); ++from) {
+    std::map<EntryIndex, Message> survivors;
+    for (EntryIndex from(0); from.value() < old.entries_allocated(); ++from) {
       const EntryCopy copy = copy_entry(old.entry(from));
       require(copy.word.state == EntryState::kFree || copy.word.row < kStoryRows);
       const InheritedLink& link = links[copy.word.state == EntryState::kFree ? 0 : copy.word.row];
       const Inherit verdict = judge_entry(copy, link, old.control().next_arrival);
       require(verdict != Inherit::kBad);
       if (verdict != Inherit::kTake) continue;
-      const auto to = static_cast<std::uint32_t>(survivors.size());
+      const EntryIndex to(static_cast<std::uint32_t>(survivors.size()));
       inherit_entry(home(), to, copy, link.new_row);
       Message message = model_.at(from);
       model_.erase(from);
@@ -466,7 +465,7 @@ class Story {
 
   std::unique_ptr<Life> life_ = std::make_unique<Life>();
   std::array<InLink, kStoryRows> links_;
-  std::map<std::uint32_t, Message> model_;
+  std::map<EntryIndex, Message> model_;
   std::uint64_t counter_ = 0;
   std::uint64_t uncommitted_ = 0;
   std::uint64_t done_ = 0;

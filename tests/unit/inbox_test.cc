@@ -21,18 +21,18 @@ class InboxTest : public testing::Test {
   [[nodiscard]] const Home& home() const { return memory_.home; }
   [[nodiscard]] InboxCounters& counters() const { return home().control().counters; }
   // Drains one message of this rank from the normal lane of row 0.
-  std::uint32_t receive(std::int32_t rank = kRankNormal, std::uint16_t mark = 0) {
+  EntryIndex receive(std::int32_t rank = kRankNormal, std::uint16_t mark = 0) {
     SlotCopy copy = inline_message(cursor_ + 1, "hello");
     copy.header.rank = rank;
     return receive(copy, mark);
   }
-  std::uint32_t receive(const SlotCopy& copy, std::uint16_t mark = 0) {
-    const std::uint32_t at = inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, mark);
+  EntryIndex receive(const SlotCopy& copy, std::uint16_t mark = 0) {
+    const EntryIndex at = inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, mark);
     inbox_.commit(0, Lane::kNormal, ++cursor_);
     return at;
   }
-  std::uint32_t take_best() {
-    const std::uint32_t at = inbox_.take_best();
+  EntryIndex take_best() {
+    const EntryIndex at = inbox_.take_best();
     return at;
   }
   void expect_balance() const {
@@ -41,10 +41,10 @@ class InboxTest : public testing::Test {
               inside + counters().done.observe() + counters().purged.observe());
     EXPECT_EQ(inbox_.free_count() + inside, home().entries_allocated());
   }
-  [[nodiscard]] std::uint32_t oldest_dead() const {
+  [[nodiscard]] EntryIndex oldest_dead() const {
     return inbox_.letters().empty() ? kNoEntry : inbox_.letters().front();
   }
-  [[nodiscard]] EntryState state(std::uint32_t at) const { return home().entry(at).word().state; }
+  [[nodiscard]] EntryState state(EntryIndex at) const { return home().entry(at).word().state; }
 
   test::HomeMemory memory_;
   Inbox inbox_ = memory_.open_inbox();
@@ -144,7 +144,7 @@ TEST(IsCommitted, AnOldMessageThatTheCursorHasLappedIsCommitted) {
 }
 
 TEST_F(InboxTest, AMessageGoesThroughEveryStateOfAnHonestLife) {
-  const std::uint32_t at = receive();
+  const EntryIndex at = receive();
   EXPECT_EQ(state(at), EntryState::kQueued);
   expect_balance();
   EXPECT_EQ(take_best(), at);
@@ -161,7 +161,7 @@ TEST_F(InboxTest, TheEntryHoldsTheMessageAndItsOrigin) {
   SlotCopy copy = inline_message(5, "the payload");
   copy.header.flags = kFlagRequiresAck;
   copy.header.type = 3;
-  const std::uint32_t at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, 0);
+  const EntryIndex at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, 0);
   const Entry& entry = home().entry(at);
   EXPECT_EQ(entry.word().row, 0U);
   EXPECT_EQ(entry.word().position, 2U);
@@ -177,17 +177,17 @@ TEST_F(InboxTest, InlinePayloadsOfEveryLengthArriveWhole) {
   for (std::size_t length = 0; length <= kInlineBytes; ++length) {
     std::string text;
     for (std::size_t i = 0; i < length; ++i) text += static_cast<char>('0' + i);
-    const std::uint32_t at = receive(inline_message(length + 1, text));
+    const EntryIndex at = receive(inline_message(length + 1, text));
     EXPECT_EQ(std::memcmp(home().entry(at).payload, text.data(), length), 0) << length;
     inbox_.done(take_best(), nullptr);
   }
 }
 
 TEST_F(InboxTest, LowerRanksComeFirstAndEqualOnesInOrderOfArrival) {
-  const std::uint32_t low = receive(3);
-  const std::uint32_t normal = receive(2);
-  const std::uint32_t normal_too = receive(2);
-  const std::uint32_t critical = receive(0);
+  const EntryIndex low = receive(3);
+  const EntryIndex normal = receive(2);
+  const EntryIndex normal_too = receive(2);
+  const EntryIndex critical = receive(0);
   EXPECT_EQ(take_best(), critical);
   EXPECT_EQ(take_best(), normal);
   EXPECT_EQ(take_best(), normal_too);
@@ -200,7 +200,7 @@ TEST_F(InboxTest, TheNextEntryIsTheOneThatIsTakenNextAndStaysQueued) {
   for (const std::int32_t rank : {3, 2, 1, 3}) receive(rank);
   while (inbox_.next() != kNoEntry) {
     const std::uint32_t queued = inbox_.queued();
-    const std::uint32_t next = inbox_.next();
+    const EntryIndex next = inbox_.next();
     EXPECT_EQ(inbox_.queued(), queued);
     EXPECT_EQ(take_best(), next);
   }
@@ -208,9 +208,9 @@ TEST_F(InboxTest, TheNextEntryIsTheOneThatIsTakenNextAndStaysQueued) {
 }
 
 TEST_F(InboxTest, FindingSelectsTheFirstMatchAndLeavesTheRest) {
-  const std::uint32_t first = receive(3);
-  const std::uint32_t second = receive(1);
-  const std::uint32_t third = receive(1);
+  const EntryIndex first = receive(3);
+  const EntryIndex second = receive(1);
+  const EntryIndex third = receive(1);
   const auto any_of_rank_one = [](const Entry& entry) { return entry.header.rank == 1; };
   ASSERT_EQ(inbox_.find(any_of_rank_one), second);
   inbox_.take(second);
@@ -222,8 +222,8 @@ TEST_F(InboxTest, FindingSelectsTheFirstMatchAndLeavesTheRest) {
 }
 
 TEST_F(InboxTest, ARequeuedMessageHasOneAttemptMoreAndItsOldPlace) {
-  const std::uint32_t first = receive();
-  const std::uint32_t second = receive();
+  const EntryIndex first = receive();
+  const EntryIndex second = receive();
   ASSERT_EQ(take_best(), first);
   inbox_.requeue(first);
   EXPECT_EQ(home().entry(first).word().attempts, 1U);
@@ -234,7 +234,7 @@ TEST_F(InboxTest, ARequeuedMessageHasOneAttemptMoreAndItsOldPlace) {
 }
 
 TEST_F(InboxTest, AttemptsStopAtTheLargestValueOfTheField) {
-  const std::uint32_t at = receive();
+  const EntryIndex at = receive();
   for (int i = 0; i < 300; ++i) {
     ASSERT_EQ(take_best(), at);
     inbox_.requeue(at);
@@ -246,7 +246,7 @@ TEST_F(InboxTest, AttemptsStopAtTheLargestValueOfTheField) {
 }
 
 TEST_F(InboxTest, ADeadLetterKeepsItsReasonAndPayloadUntilItIsLetGo) {
-  const std::uint32_t at = receive();
+  const EntryIndex at = receive();
   take_best();
   inbox_.bury(at, DeadReason::kRejected);
   EXPECT_EQ(state(at), EntryState::kDead);
@@ -262,8 +262,8 @@ TEST_F(InboxTest, ADeadLetterKeepsItsReasonAndPayloadUntilItIsLetGo) {
 }
 
 TEST_F(InboxTest, C_07_ARevivedLetterIsQueuedAtItsOldPlaceWithAllItsAttempts) {
-  const std::uint32_t first = receive();
-  const std::uint32_t second = receive();
+  const EntryIndex first = receive();
+  const EntryIndex second = receive();
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(take_best(), first);
     inbox_.requeue(first);
@@ -289,7 +289,7 @@ TEST_F(InboxTest, C_07_ARevivedLetterIsQueuedAtItsOldPlaceWithAllItsAttempts) {
 
 TEST_F(InboxTest, ARevivedLetterOfAnAnswerJoinsTheOrderInEveryCase) {
   for (const std::uint16_t mark : {kFlagMatched, kFlagStashed}) {
-    const std::uint32_t reply = receive(kRankCritical, mark);
+    const EntryIndex reply = receive(kRankCritical, mark);
     inbox_.take_unindexed(reply);
     inbox_.bury(reply, DeadReason::kUnclaimed);
     inbox_.revive(reply);
@@ -302,7 +302,7 @@ TEST_F(InboxTest, ARevivedLetterOfAnAnswerJoinsTheOrderInEveryCase) {
 
 TEST_F(InboxTest, EveryReasonIsStoredWithoutTouchingTheOtherFlags) {
   for (std::uint8_t i = 1; i <= static_cast<std::uint8_t>(DeadReason::kLoop); ++i) {
-    const std::uint32_t at = receive();
+    const EntryIndex at = receive();
     take_best();
     const std::uint16_t flags = home().entry(at).header.flags;
     inbox_.bury(at, static_cast<DeadReason>(i));
@@ -316,8 +316,8 @@ TEST_F(InboxTest, EveryReasonIsStoredWithoutTouchingTheOtherFlags) {
 }
 
 TEST_F(InboxTest, TheOldestDeadLetterIsTheOneThatDiedFirst) {
-  const std::uint32_t first = receive();
-  const std::uint32_t second = receive();
+  const EntryIndex first = receive();
+  const EntryIndex second = receive();
   take_best();
   take_best();
   EXPECT_EQ(oldest_dead(), kNoEntry);
@@ -333,8 +333,8 @@ TEST_F(InboxTest, TheOldestDeadLetterIsTheOneThatDiedFirst) {
 }
 
 TEST_F(InboxTest, AfterARebuildTheOldestDeadLetterIsTheOneThatArrivedFirst) {
-  const std::uint32_t first = receive();
-  const std::uint32_t second = receive();
+  const EntryIndex first = receive();
+  const EntryIndex second = receive();
   take_best();
   take_best();
   inbox_.bury(second, DeadReason::kExpired);
@@ -345,7 +345,7 @@ TEST_F(InboxTest, AfterARebuildTheOldestDeadLetterIsTheOneThatArrivedFirst) {
 
 TEST_F(InboxTest, FinishingStampsTheSlabOfTheMessage) {
   Atomic<std::uint64_t> stamp_word{0};
-  const std::uint32_t at = receive(slab_message(1, 0, 42));
+  const EntryIndex at = receive(slab_message(1, 0, 42));
   EXPECT_TRUE(home().entry(at).in_slab());
   take_best();
   EXPECT_EQ(stamp_word.observe(), 0U);
@@ -355,7 +355,7 @@ TEST_F(InboxTest, FinishingStampsTheSlabOfTheMessage) {
 
 TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
   Atomic<std::uint64_t> stamp_word{0};
-  const std::uint32_t at = receive(slab_message(1, 0, 42));
+  const EntryIndex at = receive(slab_message(1, 0, 42));
   take_best();
   inbox_.bury(at, DeadReason::kExpired);
   EXPECT_EQ(stamp_word.observe(), 0U);
@@ -364,7 +364,7 @@ TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
 }
 
 TEST_F(InboxTest, ACriticalReplyInTheStashIsNothingUrgent) {
-  const std::uint32_t reply = receive(kRankCritical, kFlagStashed);
+  const EntryIndex reply = receive(kRankCritical, kFlagStashed);
   EXPECT_EQ(inbox_.critical(), 0U);
   inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
@@ -373,7 +373,7 @@ TEST_F(InboxTest, ACriticalReplyInTheStashIsNothingUrgent) {
 }
 
 TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
-  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
+  const EntryIndex reply = receive(kRankNormal, kFlagMatched);
   EXPECT_EQ(take_best(), kNoEntry);
   EXPECT_EQ(inbox_.queued(), 1U);
   EXPECT_NE(home().entry(reply).header.flags & kFlagMatched, 0);
@@ -391,7 +391,7 @@ TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
 }
 
 TEST_F(InboxTest, AnUnaskedAnswerThatIsPutBackIsAMessageLikeAnyOther) {
-  const std::uint32_t reply = receive(kRankNormal, kFlagStashed | kFlagUnasked);
+  const EntryIndex reply = receive(kRankNormal, kFlagStashed | kFlagUnasked);
   inbox_.take_unindexed(reply);
   inbox_.bury(reply, DeadReason::kUnclaimed);
   inbox_.revive(reply);
@@ -400,8 +400,8 @@ TEST_F(InboxTest, AnUnaskedAnswerThatIsPutBackIsAMessageLikeAnyOther) {
 }
 
 TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
-  const std::uint32_t other = receive();
-  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
+  const EntryIndex other = receive();
+  const EntryIndex reply = receive(kRankNormal, kFlagMatched);
   inbox_.take_unindexed(reply);
   inbox_.done(reply, nullptr);
   expect_balance();
@@ -409,7 +409,7 @@ TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
 }
 
 TEST_F(InboxTest, AMatchedReplyThatIsRequeuedIsStashed) {
-  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
+  const EntryIndex reply = receive(kRankNormal, kFlagMatched);
   inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
   EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
@@ -436,7 +436,7 @@ TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {
 }
 
 TEST_F(InboxTest, CriticalMessagesAreCountedWhileTheyAreQueued) {
-  const std::uint32_t at = receive(kRankCritical);
+  const EntryIndex at = receive(kRankCritical);
   receive(-5);
   receive(1);
   EXPECT_EQ(inbox_.critical(), 2U);
@@ -449,7 +449,7 @@ TEST_F(InboxTest, CriticalMessagesAreCountedWhileTheyAreQueued) {
 
 TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   const test::HomeMemory memory(32);
-  std::vector<std::uint32_t> stack(32);
+  std::vector<EntryIndex> stack(32);
   Inbox inbox(memory.home, stack);
   EXPECT_TRUE(inbox.has_room(Room::kNormal));
   EXPECT_EQ(inbox.free_count(), 0U);
@@ -458,19 +458,19 @@ TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   EXPECT_EQ(memory.view.entries_allocated(), 16U);
   const SlotCopy copy = inline_message(1);
   for (std::uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, 0), i) << "low entries first";
+    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, 0), EntryIndex(i)) << "low entries first";
   }
   EXPECT_TRUE(inbox.has_room(Room::kNormal));
   inbox.add_entries(16, 32);
-  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, 0), 16U);
+  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, 0), EntryIndex(16));
 }
 
 TEST_F(InboxTest, RebuildingFindsEveryEntryAgain) {
-  const std::uint32_t dead = receive(0);
-  const std::uint32_t leased = receive(0);
-  const std::uint32_t normal = receive(2);
-  const std::uint32_t critical = receive(0);
-  const std::uint32_t finished = receive(-1);
+  const EntryIndex dead = receive(0);
+  const EntryIndex leased = receive(0);
+  const EntryIndex normal = receive(2);
+  const EntryIndex critical = receive(0);
+  const EntryIndex finished = receive(-1);
   inbox_.done(take_best(), nullptr);
   inbox_.bury(take_best(), DeadReason::kRejected);
   take_best();

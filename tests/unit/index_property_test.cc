@@ -68,7 +68,7 @@ class Story {
   Story(OrderPolicy policy, std::uint64_t start) : policy_(policy) {
     // A ring that is about to wrap, also beyond 64 bits.
     control_.run_head = control_.run_tail = start;
-    for (std::uint32_t i = kFirstSize; i > 0; --i) free_.push_back(i - 1);
+    for (std::uint32_t i = kFirstSize; i > 0; --i) free_.push_back(EntryIndex(i - 1));
   }
 
   void run(const std::vector<Operation>& operations) {
@@ -143,7 +143,7 @@ class Story {
     if (control_.size == kLargestSize) return;
     const auto old = static_cast<std::uint32_t>(control_.size);
     index_.grow(2 * control_.size);
-    for (std::uint32_t i = old; i < 2 * old; ++i) free_.push_back(i);
+    for (std::uint32_t i = old; i < 2 * old; ++i) free_.push_back(EntryIndex(i));
   }
 
   IndexNode pull_leased(std::uint32_t pick) {
@@ -180,7 +180,7 @@ class Story {
   OrderIndex index_{control_, run_.data(), heap_.data()};
   std::set<IndexNode, Before> model_;
   std::vector<IndexNode> leased_;
-  std::vector<std::uint32_t> free_;
+  std::vector<EntryIndex> free_;
   std::int64_t now_ns_ = 1'000'000'000;
   std::uint64_t arrival_ = 0;
   std::uint64_t steps_ = 0;

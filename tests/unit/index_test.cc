@@ -14,16 +14,16 @@ namespace {
 class Index : public testing::Test {
  protected:
   void push(std::int64_t key, std::uint32_t arrival) {
-    index_.push(make_node(key, arrival, arrival));
+    index_.push(make_node(key, arrival, EntryIndex(arrival)));
   }
   bool remove(std::int64_t key, std::uint32_t arrival) {
-    return index_.remove(make_node(key, arrival, arrival));
+    return index_.remove(make_node(key, arrival, EntryIndex(arrival)));
   }
   // Arrivals in delivery order; empties the index.
   std::vector<std::uint32_t> drain() {
     std::vector<std::uint32_t> order;
     while (const IndexNode* node = index_.front()) {
-      order.push_back(node->entry());
+      order.push_back(node->entry().value());
       index_.pop_front();
     }
     return order;
@@ -133,7 +133,7 @@ TEST_F(Index, RemovedNodesAreNotVisited) {
   remove(2, 2);
   Order seen;
   index_.for_each([&](const IndexNode& node) {
-    seen.push_back(node.entry());
+    seen.push_back(node.entry().value());
     return true;
   });
   EXPECT_EQ(seen, (Order{0, 1, 3, 4}));
@@ -188,9 +188,9 @@ TEST_F(Index, TheRunWrapsRoundItsRing) {
   for (std::uint32_t i = 0; i < 1000; ++i) {
     push(i, i);
     push(i, i + 1000);
-    ASSERT_EQ(index_.front()->entry(), i);
+    ASSERT_EQ(index_.front()->entry(), EntryIndex(i));
     index_.pop_front();
-    ASSERT_EQ(index_.front()->entry(), i + 1000);
+    ASSERT_EQ(index_.front()->entry(), EntryIndex(i + 1000));
     index_.pop_front();
   }
 }

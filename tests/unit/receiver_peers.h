@@ -145,7 +145,7 @@ class ReceiverTest : public testing::Test {
 
   // Takes one message, finishes it and returns its id; 0 if there is none.
   std::uint64_t finish_one() {
-    const std::uint32_t at = receiver_->take();
+    const shm::EntryIndex at = receiver_->take();
     if (at == shm::kNoEntry) return 0;
     const std::uint64_t id = receiver_->entry(at).header.id;
     receiver_->done(at);

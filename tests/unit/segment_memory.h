@@ -52,7 +52,7 @@ struct HomeMemory {
   Memory memory;
   Home home;
   HomeView view;
-  std::vector<std::uint32_t> free_stack;
+  std::vector<EntryIndex> free_stack;
 
   explicit HomeMemory(std::uint32_t capacity = kMinInboxCapacity, HomeOptions options = {})
       : memory(HomeLayout(capacity).bytes),

@@ -72,7 +72,7 @@ class SuccessorTest : public test::ReceiverTest {
     return inherit_home(*next_, before);
   }
   [[nodiscard]] std::uint64_t next_id() {
-    const std::uint32_t at = next_->take();
+    const shm::EntryIndex at = next_->take();
     return at == shm::kNoEntry ? 0 : next_->entry(at).header.id;
   }
 
@@ -310,8 +310,8 @@ TEST_F(SuccessorTest, EntriesThatLeadNowhereAreLeftBehind) {
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 5; ++i) ids.push_back(peer_->say());
   receiver_->drain_all();
-  std::vector<std::uint32_t> entries(5);
-  for (std::uint32_t at = 0; at < test::kCapacity; ++at) {
+  std::vector<shm::EntryIndex> entries(5);
+  for (shm::EntryIndex at(0); at.value() < test::kCapacity; ++at) {
     const std::uint64_t id = old().entry(at).header.id;
     if (id != 0) entries[shm::counter_of_message(id) - 1] = at;
   }
@@ -339,7 +339,7 @@ TEST_F(SuccessorTest, AMessageThatItsSenderTookBackMeanwhileIsADeadLetterAndTheS
   Peer& other = join(kPeerPid + 1);
   const std::uint64_t forgotten = other.say();  // the successor is not told of this link
   receiver_->drain_all();
-  for (std::uint32_t at = receiver_->take(); at != shm::kNoEntry; at = receiver_->take()) {
+  for (shm::EntryIndex at = receiver_->take(); at != shm::kNoEntry; at = receiver_->take()) {
     if (receiver_->entry(at).header.id == id) receiver_->home().inbox().mark_cancelled(at);
   }
   ASSERT_NE(forgotten, 0U);

@@ -53,7 +53,7 @@ class TakeoverTest : public testing::Test {
   // Changes the word of the entry that holds a message.
   template <typename How>
   void change(std::uint64_t id, How&& how) {
-    for (std::uint32_t at = 0; at < home().entries_allocated(); ++at) {
+    for (shm::EntryIndex at(0); at.value() < home().entries_allocated(); ++at) {
       shm::Entry& entry = home().entry(at);
       if (entry.header.id != id) continue;
       shm::EntryWord word = entry.word();

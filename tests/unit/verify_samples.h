@@ -102,7 +102,7 @@ inline Sample sample_home() {
   shm::open_row(home.row(0), kSenderLink, kSender, 0, 0);
   shm::open_row(home.row(1), {kSenderLink.incarnation, 2}, kSender + 1, 0, 0);
   shm::close_row(home.control(), home.row(1));
-  std::vector<std::uint32_t> free_stack(kSmallInbox);
+  std::vector<shm::EntryIndex> free_stack(kSmallInbox);
   shm::Inbox inbox(home, free_stack);
   inbox.grow_index(kSmallInbox);
   inbox.add_entries(0, kSmallInbox);

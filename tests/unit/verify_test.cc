@@ -58,11 +58,17 @@ std::uint64_t in_slot(std::uint64_t slot, std::size_t field) {
 
 // The entry in the n-th place of a state, as the sample made it.
 std::uint64_t entry_in(Sample& sample, shm::EntryState state) {
-  for (std::uint32_t i = 0; i < test::kSmallInbox; ++i) {
+  for (shm::EntryIndex i(0); i.value() < test::kSmallInbox; ++i) {
     const auto word = shm::EntryWord::unpack(sample.peek<std::uint64_t>(kHome.entry_at(i)));
     if (word.state == state) return kHome.entry_at(i);
   }
   return 0;
+}
+
+// The index of the entry that lies at this offset of the home.
+shm::EntryIndex index_of(std::uint64_t offset) {
+  const std::uint64_t first = kHome.entry_at(shm::EntryIndex(0));
+  return shm::EntryIndex(static_cast<std::uint32_t>((offset - first) / sizeof(shm::Entry)));
 }
 std::function<void(Sample&)> in_entry(shm::EntryState state, std::size_t field, std::uint64_t value,
                                       std::size_t bytes) {
@@ -120,16 +126,15 @@ TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
   passes(test::sample_home, [](Sample& sample) {  // a late answer, and a copy
     const shm::Home home(sample.data(), test::kSmallInbox);
     const std::uint64_t leased = entry_in(sample, shm::EntryState::kLeased);
-    shm::Entry& entry =
-        home.entry(static_cast<std::uint32_t>((leased - kHome.entry_at(0)) / sizeof(shm::Entry)));
+    shm::Entry& entry = home.entry(index_of(leased));
     entry.header.flags =
         shm::kFlagCopy | shm::kFlagExtended | shm::kFlagUnasked | shm::kFlagStashed;
   });
   passes(test::sample_home, [](Sample& sample) {  // one was taken from the middle of the order
-    std::vector<std::uint32_t> free_stack(test::kSmallInbox);
+    std::vector<shm::EntryIndex> free_stack(test::kSmallInbox);
     shm::Inbox inbox(shm::Home(sample.data(), test::kSmallInbox), free_stack);
-    const std::uint32_t first = inbox.find([](const shm::Entry&) { return true; });
-    std::uint32_t last = first;
+    const shm::EntryIndex first = inbox.find([](const shm::Entry&) { return true; });
+    shm::EntryIndex last = first;
     inbox.index().for_each([&](const shm::IndexNode& node) {
       last = node.entry();
       return true;
@@ -406,7 +411,7 @@ TEST(Verify, AnIndexThatDoesNotMatchIsNamedAtRestAndForgivenAfterAKill) {
       {"index.leads_to_queued",
        [&](Sample& s) {
          const std::uint64_t leased = entry_in(s, shm::EntryState::kLeased);
-         const std::uint64_t entry = (leased - kHome.entry_at(0)) / sizeof(shm::Entry);
+         const std::uint64_t entry = index_of(leased).value();
          s.poke<std::uint64_t>(heap + 8, entry);
        }},
       {"index.count",

@@ -91,7 +91,7 @@ class InboxReader {
     std::vector<InboxLine> aside;
     std::vector<InboxLine> leased;
     std::vector<InboxLine> dead;
-    for (std::uint32_t i = 0; i < shape_.entries_allocated(view_); ++i) {
+    for (shm::EntryIndex i(0); i.value() < shape_.entries_allocated(view_); ++i) {
       const auto word = shm::EntryWord::unpack(view_.u64(shape_.entry_at(i)));
       if (word.state == shm::EntryState::kFree || !shape_.is_taken(view_, i)) continue;
       InboxLine line = entry(i, word);
@@ -146,7 +146,7 @@ class InboxReader {
     return line;
   }
 
-  InboxLine entry(std::uint32_t i, const shm::EntryWord& word) {
+  InboxLine entry(shm::EntryIndex i, const shm::EntryWord& word) {
     const std::uint64_t at = shape_.entry_at(i);
     const auto header = view_.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
     const Segment* link = link_of_row(all_, home_, word.row);
@@ -316,14 +316,14 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
   }
   const shm::ByteView view = home->view();
   const shm::HomeShape shape(shm::capacity_of(view));
-  const std::uint32_t count = shape.entries_allocated(view);
-  std::uint32_t i = 0;
+  const shm::EntryIndex end(shape.entries_allocated(view));
+  shm::EntryIndex i(0);
   const auto is_it = [&](std::uint64_t at) {
     return shm::EntryWord::unpack(view.u64(at)).state == shm::EntryState::kDead &&
            view.u64(at + offsetof(shm::Entry, header)) == id;
   };
-  while (i < count && !is_it(shape.entry_at(i))) ++i;
-  if (i == count) return no_letter(pid, id);
+  while (i < end && !is_it(shape.entry_at(i))) ++i;
+  if (i == end) return no_letter(pid, id);
   const std::uint64_t at = shape.entry_at(i);
   const auto header = view.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
   if ((header.flags & shm::kFlagSlab) == 0) {

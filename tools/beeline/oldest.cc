@@ -11,7 +11,7 @@ std::int64_t older(std::optional<std::int64_t> known, std::int64_t sent_ns) noex
 
 OldestEntries oldest_entries(shm::ByteView view, const shm::HomeShape& shape, std::int64_t now_ns) {
   OldestEntries oldest;
-  for (std::uint32_t i = 0; i < shape.entries_allocated(view); ++i) {
+  for (shm::EntryIndex i(0); i.value() < shape.entries_allocated(view); ++i) {
     const std::uint64_t at = shape.entry_at(i);
     const auto word = shm::EntryWord::unpack(view.u64(at));
     const bool is_queued = word.state == shm::EntryState::kQueued;

@@ -45,7 +45,7 @@ std::string_view policy_name(std::uint32_t policy) {
 // A live entry and its delivery key. The key is computed from the entry itself, because the index
 // of a killed home may hold anything.
 struct LiveEntry {
-  std::uint32_t entry = 0;
+  shm::EntryIndex entry;
   shm::EntryWord word;
   shm::MessageHeader header{};
   std::uint64_t arrival = 0;
@@ -53,7 +53,7 @@ struct LiveEntry {
   bool taken = true;  // false: put, but the cursor of its row has not committed it
 };
 
-LiveEntry read_entry(const HomeContext& context, std::uint32_t i) {
+LiveEntry read_entry(const HomeContext& context, shm::EntryIndex i) {
   const std::uint64_t at = context.home.entry_at(i);
   LiveEntry out;
   out.entry = i;
@@ -107,7 +107,7 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
                                  shm::inline_room(header));
   const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
   Json out;
-  out["entry"] = entry.entry;
+  out["entry"] = entry.entry.value();
   if (entry.word.state == shm::EntryState::kDead) {
     out["reason"] = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
   }
@@ -219,7 +219,7 @@ void dump_home(const Segment& segment, const Segments& all, Listing listing, Jso
   std::vector<LiveEntry> queued;
   std::vector<LiveEntry> leased;
   std::vector<LiveEntry> dead;
-  for (std::uint32_t i = 0; i < context.home.entries_allocated(context.view); ++i) {
+  for (shm::EntryIndex i(0); i.value() < context.home.entries_allocated(context.view); ++i) {
     const LiveEntry entry = read_entry(context, i);
     // A kill has left this entry half taken: its lane still holds the message.
     if (listing == Listing::kPresent && !entry.taken) continue;

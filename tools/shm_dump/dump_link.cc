@@ -131,7 +131,7 @@ std::optional<SlabSet> slabs_in_inbox(const LinkContext& link) {
   const shm::ByteView view = reader->view();
   const shm::HomeShape home(shm::capacity_of(view));
   SlabSet held;
-  for (std::uint32_t i = 0; i < home.entries_allocated(view); ++i) {
+  for (shm::EntryIndex i(0); i.value() < home.entries_allocated(view); ++i) {
     const auto word = shm::EntryWord::unpack(view.u64(home.entry_at(i)));
     if (word.state == shm::EntryState::kFree || word.row >= home.rows_allocated(view)) continue;
     const std::uint64_t row = home.row_at(word.row);

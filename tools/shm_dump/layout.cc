@@ -25,11 +25,21 @@ struct Constant {
   std::uint64_t value;
 };
 
+// A constant is a number or a strong id.
+template <typename T>
+[[nodiscard]] constexpr std::uint64_t number_of(const T& constant) {
+  if constexpr (std::is_class_v<T>) {
+    return constant.value();
+  } else {
+    return static_cast<std::uint64_t>(constant);
+  }
+}
+
 // The name, offset and size of a field; only a macro can spell all three from one word.
 #define BEELINE_FIELD(Struct, field) \
   Field { #field, offsetof(shm::Struct, field), sizeof(shm::Struct::field) }
 #define BEELINE_CONSTANT(name) \
-  Constant { #name, static_cast < std::uint64_t>(shm::name) }
+  Constant { #name, number_of(shm::name) }
 
 void add_struct(std::string& out, const char* name, std::size_t size,
                 std::initializer_list<Field> fields) {

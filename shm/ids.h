@@ -1,0 +1,45 @@
+#pragma once
+// Strong ids: the numbers of different things have different types, so the compiler refuses a row
+// where an entry belongs. An id costs as much as its number. The words in shared memory stay plain
+// numbers: the accessor that reads a word makes the id.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+namespace beeline::shm {
+
+template <typename Tag, typename Rep>
+class Id {
+ public:
+  constexpr Id() = default;
+  constexpr explicit Id(Rep value) : value_(value) {}
+  [[nodiscard]] constexpr Rep value() const { return value_; }
+  // The next one, for a walk through a table.
+  constexpr Id& operator++() {
+    ++value_;
+    return *this;
+  }
+  friend constexpr bool operator==(Id, Id) = default;
+  friend constexpr auto operator<=>(Id, Id) = default;
+
+ private:
+  Rep value_ = 0;
+};
+
+// A place in the inbox table of a home.
+using EntryIndex = Id<struct EntryTag, std::uint32_t>;
+
+static_assert(std::is_trivially_copyable_v<EntryIndex>);
+static_assert(sizeof(EntryIndex) == sizeof(std::uint32_t));
+
+}  // namespace beeline::shm
+
+template <typename Tag, typename Rep>
+struct std::hash<beeline::shm::Id<Tag, Rep>> {
+  std::size_t operator()(beeline::shm::Id<Tag, Rep> id) const noexcept {
+    return std::hash<Rep>()(id.value());
+  }
+};
