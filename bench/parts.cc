@@ -77,7 +77,7 @@ struct InboxSegment {
     shm::init_home(home, options, kReader, kKey.incarnation + 1);
     home.control().rows_allocated.publish(shm::kRowStep);
     home.control().index.size = capacity;
-    shm::open_row(home.row(0), kKey, kOwner, 0, 0);
+    shm::open_row(home.row(shm::RowIndex(0)), kKey, kOwner, 0, 0);
   }
 };
 
@@ -184,9 +184,9 @@ void pass_inbox(benchmark::State& state, std::size_t depth) {
   const auto put = [&] {
     const shm::MessageHeader header = header_of(number);
     slot.header.store(shm::to_words(header));
-    inbox.put_simple(shm::HeaderWords(slot), slot, 0, Lane::kNormal, number, header.sent_ns,
-                     header.rank);
-    inbox.commit(0, Lane::kNormal, ++number);
+    inbox.put_simple(shm::HeaderWords(slot), slot, shm::RowIndex(0), Lane::kNormal, number,
+                     header.sent_ns, header.rank);
+    inbox.commit(shm::RowIndex(0), Lane::kNormal, ++number);
   };
   while (number < depth) put();
   for (auto _ : state) {

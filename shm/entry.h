@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "shm/check.h"
+#include "shm/ids.h"
 #include "shm/slot.h"
 
 namespace beeline::shm {
@@ -74,22 +75,23 @@ enum class DeadReason : std::uint8_t {
 
 inline constexpr DeadReason kLastReason = DeadReason::kCancelled;
 
-inline constexpr std::uint32_t kNoRow = 0xffff;
+inline constexpr RowIndex kNoRow(0xffff);
 
 // state | attempts << 8 | row << 16 | low half of the position << 32
 struct EntryWord {
   EntryState state = EntryState::kFree;
   std::uint8_t attempts = 0;  // deliveries that ended without done
-  std::uint16_t row = 0;      // of the in-link
+  RowIndex row;               // of the in-link
   std::uint32_t position = 0;
 
   [[nodiscard]] constexpr std::uint64_t pack() const {
     return static_cast<std::uint64_t>(state) | static_cast<std::uint64_t>(attempts) << 8 |
-           static_cast<std::uint64_t>(row) << 16 | static_cast<std::uint64_t>(position) << 32;
+           static_cast<std::uint64_t>(row.value()) << 16 |
+           static_cast<std::uint64_t>(position) << 32;
   }
   [[nodiscard]] static constexpr EntryWord unpack(std::uint64_t word) {
     return {static_cast<EntryState>(word & 0xff), static_cast<std::uint8_t>(word >> 8 & 0xff),
-            static_cast<std::uint16_t>(word >> 16 & 0xffff),
+            RowIndex(static_cast<std::uint16_t>(word >> 16 & 0xffff)),
             static_cast<std::uint32_t>(word >> 32)};
   }
 };

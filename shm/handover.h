@@ -59,7 +59,7 @@ struct InheritedLink {
   std::bitset<kMaxSlabs> held;                    // slabs of inherited entries
   LinkLayout layout{LinkContract{}};              // of the in-link
   VerifiedExtents verified;                       // of the in-link
-  std::uint16_t new_row = kNoRow;
+  RowIndex new_row = kNoRow;
 };
 
 // A private copy of an entry of another process.
@@ -213,7 +213,7 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
 
 // Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake.
 inline void inherit_entry(const Home& home, EntryIndex at, const EntryCopy& copy,
-                          std::uint16_t new_row) {
+                          RowIndex new_row) {
   Entry& entry = home.entry(at);
   BEELINE_DCHECK(entry.word().state == EntryState::kFree, at, entry.word().state);
   EntryWord word = copy.word;
@@ -260,7 +260,7 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
   const InboxCounters& from = old.control().counters;
   InboxCounters& to = home.control().counters;
   std::uint64_t open = 0;
-  for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
+  for (RowIndex i(0); i.value() < home.rows_allocated(); ++i) {
     if (home.row(i).incarnation.relaxed_load() != 0) open += taken_from(home.row(i));
   }
   home.control().retired.relaxed_store(drained - open);

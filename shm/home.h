@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kRowStep = 64;     // rows allocated at a time: o
 inline constexpr std::uint32_t kEntryStep = 128;  // entries of the first extent
 inline constexpr std::uint32_t kMaxDeadLetters = 64;
 static_assert(kMaxEntries < kNoEntry.value());
-static_assert(kMaxRows < kNoRow);
+static_assert(kMaxRows < kNoRow.value());
 
 enum class OrderPolicy : std::uint32_t { kAged = 0, kStrict = 1, kFifo = 2 };
 
@@ -137,9 +137,9 @@ class BasicHome {
 
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<HomeControl>& control() const { return at<HomeControl>(layout_.control); }
-  [[nodiscard]] Like<InRow>& row(std::uint32_t index) const {
-    BEELINE_DCHECK(index < kMaxRows, index);
-    return at<InRow>(layout_.rows + index * sizeof(InRow));
+  [[nodiscard]] Like<InRow>& row(RowIndex index) const {
+    BEELINE_DCHECK(index.value() < kMaxRows, index);
+    return at<InRow>(layout_.rows + index.value() * sizeof(InRow));
   }
   [[nodiscard]] Like<Entry>& entry(EntryIndex index) const {
     BEELINE_DCHECK(index.value() < capacity_, index, capacity_);
@@ -283,7 +283,7 @@ template <typename T>
 [[nodiscard]] std::uint64_t drained_total(const BasicHome<T>& home) {
   const std::uint64_t retired = home.control().retired.relaxed_load();
   std::uint64_t total = retired;
-  for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
+  for (RowIndex i(0); i.value() < home.rows_allocated(); ++i) {
     const InRow& row = home.row(i);
     if (row.incarnation.relaxed_load() == 0) continue;
     // A kill inside close_row() after the total was stored: the row is counted already.

@@ -31,8 +31,11 @@ class Id {
 
 // A place in the inbox table of a home.
 using EntryIndex = Id<struct EntryTag, std::uint32_t>;
+// A row in the table of a home: one for each in-link.
+using RowIndex = Id<struct RowTag, std::uint16_t>;
 
 static_assert(std::is_trivially_copyable_v<EntryIndex>);
+static_assert(sizeof(RowIndex) == sizeof(std::uint16_t));
 static_assert(sizeof(EntryIndex) == sizeof(std::uint32_t));
 
 }  // namespace beeline::shm

@@ -71,7 +71,7 @@ class Inbox {
 
   // Puts a checked message. `mark`: 0, or the one of kUnindexedFlags
   // that keeps it out of the delivery order, and kFlagUnasked.
-  EntryIndex put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
+  EntryIndex put(const SlotCopy& copy, RowIndex row, Lane lane, std::uint64_t position,
                  std::int64_t sent_ns, std::uint16_t mark) {
     const EntryIndex at = claim();
     Entry& entry = home_.entry(at);
@@ -91,7 +91,7 @@ class Inbox {
 
   // Puts a simple message: each word is copied once, from its slot. `rank`: the receiver's rank for
   // it. REQUIRES: is_sound_simple(words).
-  EntryIndex put_simple(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
+  EntryIndex put_simple(const HeaderWords& words, const Slot& slot, RowIndex row, Lane lane,
                         std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
     const EntryIndex at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
     if (rank <= kRankCritical) ++critical_;
@@ -102,7 +102,7 @@ class Inbox {
   // Puts a simple message without a place in the order. After the commit the caller must take it
   // with take_only() before any other call. `mark`: 0 or kFlagMatched.
   [[gnu::always_inline]] EntryIndex put_alone(const HeaderWords& words, const Slot& slot,
-                                              std::uint16_t row, Lane lane, std::uint64_t position,
+                                              RowIndex row, Lane lane, std::uint64_t position,
                                               std::int64_t sent_ns, std::int32_t rank,
                                               std::uint16_t mark) {
     const EntryIndex at = claim();
@@ -123,7 +123,7 @@ class Inbox {
   // The commit point of a drain: every message put from this lane below `cursor` is in the inbox
   // now.
   // SYNC(home.cursor): release, read by a successor after death.
-  void commit(std::uint32_t row, Lane lane, std::uint64_t cursor) {
+  void commit(RowIndex row, Lane lane, std::uint64_t cursor) {
     home_.row(row).cursors[static_cast<std::size_t>(lane)].publish(cursor);
   }
 
@@ -358,7 +358,7 @@ class Inbox {
     }
   }
   // Marks an entry as queued once it holds its whole message.
-  static void say_queued(Entry& entry, std::uint16_t row, std::uint64_t position) {
+  static void say_queued(Entry& entry, RowIndex row, std::uint64_t position) {
     const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
     entry.state.publish(queued.pack());
   }

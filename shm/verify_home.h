@@ -76,14 +76,14 @@ namespace beeline::shm {
 struct RowName {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
-  std::uint32_t row = 0;
+  RowIndex row;
   [[nodiscard]] bool before(const RowName& other) const {
     if (incarnation != other.incarnation) return incarnation < other.incarnation;
     return serial != other.serial ? serial < other.serial : row < other.row;
   }
 };
 
-[[nodiscard]] inline Finding verify_row(ByteView bytes, const HomeShape& home, std::uint32_t row) {
+[[nodiscard]] inline Finding verify_row(ByteView bytes, const HomeShape& home, RowIndex row) {
   const std::uint64_t at = home.row_at(row);
   const std::uint64_t owner = at + offsetof(InRow, owner_pid);
   if (auto finding = at_most("row.incarnation", at, bytes.u64(at), kMaxIncarnation)) return finding;
@@ -98,8 +98,8 @@ struct RowName {
 }
 
 // The legal values of a row's `retired`: zero, or the two that a kill inside close_row() leaves.
-[[nodiscard]] inline Finding verify_retired(ByteView bytes, const HomeShape& home,
-                                            std::uint32_t row, Taken taken) {
+[[nodiscard]] inline Finding verify_retired(ByteView bytes, const HomeShape& home, RowIndex row,
+                                            Taken taken) {
   const std::uint64_t at = home.row_at(row) + offsetof(InRow, retired);
   const std::uint64_t found = bytes.u64(at);
   const std::uint64_t total = bytes.u64(home.control(offsetof(HomeControl, retired)));
@@ -115,7 +115,7 @@ struct RowName {
 [[nodiscard]] inline Finding verify_rows(ByteView bytes, const HomeShape& home, Taken taken) {
   std::array<RowName, kMaxRows> names;
   std::size_t count = 0;
-  for (std::uint32_t row = 0; row < home.rows_allocated(bytes); ++row) {
+  for (RowIndex row(0); row.value() < home.rows_allocated(bytes); ++row) {
     if (auto finding = verify_retired(bytes, home, row, taken)) return finding;
     const std::uint64_t at = home.row_at(row);
     if (bytes.u64(at) == 0) continue;
@@ -128,7 +128,8 @@ struct RowName {
   for (std::size_t i = 1; i < count; ++i) {
     if (names[i].incarnation == names[i - 1].incarnation &&
         names[i].serial == names[i - 1].serial) {
-      return broken("row.unique", home.row_at(names[i].row), names[i].row, names[i - 1].row);
+      return broken("row.unique", home.row_at(names[i].row), names[i].row.value(),
+                    names[i - 1].row.value());
     }
   }
   return std::nullopt;
@@ -190,8 +191,10 @@ struct RowName {
     return equal("entry.row_for_slab", at, in_slab, 0);
   }
   const std::uint32_t rows = home.rows_allocated(bytes);
-  if (word.row >= rows) return broken("entry.row", at, word.row, rows);
-  if (bytes.u64(home.row_at(word.row)) == 0) return broken("entry.row_open", at, word.row, rows);
+  if (word.row.value() >= rows) return broken("entry.row", at, word.row.value(), rows);
+  if (bytes.u64(home.row_at(word.row)) == 0) {
+    return broken("entry.row_open", at, word.row.value(), rows);
+  }
   const std::uint32_t owner = bytes.u32(home.row_at(word.row) + offsetof(InRow, owner_pid));
   if (auto finding =
           equal("entry.sender", at + offsetof(Entry, header), pid_of_message(header.id), owner)) {

@@ -22,8 +22,8 @@ class HomeShape {
 
   [[nodiscard]] const HomeLayout& layout() const { return layout_; }
   [[nodiscard]] std::uint64_t control(std::uint64_t field) const { return layout_.control + field; }
-  [[nodiscard]] std::uint64_t row_at(std::uint64_t row) const {
-    return layout_.rows + row * sizeof(InRow);
+  [[nodiscard]] std::uint64_t row_at(RowIndex row) const {
+    return layout_.rows + row.value() * sizeof(InRow);
   }
   [[nodiscard]] std::uint64_t entry_at(EntryIndex entry) const {
     return layout_.entries + entry.value() * sizeof(Entry);
@@ -37,10 +37,10 @@ class HomeShape {
     const std::uint32_t entries = bytes.u32(control(offsetof(HomeControl, entries_allocated)));
     return entries < capacity ? entries : capacity;
   }
-  [[nodiscard]] std::uint64_t cursor(ByteView bytes, std::uint32_t row, Lane lane) const {
+  [[nodiscard]] std::uint64_t cursor(ByteView bytes, RowIndex row, Lane lane) const {
     return bytes.u64(row_at(row) + offsetof(InRow, cursors) + static_cast<std::size_t>(lane) * 8);
   }
-  [[nodiscard]] std::uint64_t taken_from(ByteView bytes, std::uint32_t row) const {
+  [[nodiscard]] std::uint64_t taken_from(ByteView bytes, RowIndex row) const {
     return cursor(bytes, row, Lane::kNormal) + cursor(bytes, row, Lane::kUrgent);
   }
 
@@ -54,7 +54,7 @@ class HomeShape {
   // passed.
   [[nodiscard]] bool is_taken(ByteView bytes, EntryIndex entry) const {
     const EntryWord word = EntryWord::unpack(bytes.u64(entry_at(entry)));
-    if (word.row >= rows_allocated(bytes)) return true;
+    if (word.row.value() >= rows_allocated(bytes)) return true;
     const auto header = bytes.load<MessageHeader>(entry_at(entry) + offsetof(Entry, header));
     return is_committed(word, cursor(bytes, word.row, lane_of(header)), since(bytes, entry));
   }
@@ -63,7 +63,7 @@ class HomeShape {
   [[nodiscard]] std::uint64_t drained_total(ByteView bytes) const {
     const std::uint64_t retired = bytes.u64(control(offsetof(HomeControl, retired)));
     std::uint64_t total = retired;
-    for (std::uint32_t row = 0; row < rows_allocated(bytes); ++row) {
+    for (RowIndex row(0); row.value() < rows_allocated(bytes); ++row) {
       if (bytes.u64(row_at(row)) == 0) continue;
       const std::uint64_t closed_at = bytes.u64(row_at(row) + offsetof(InRow, retired));
       if (retired != 0 && closed_at == retired) continue;

@@ -144,7 +144,7 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
     links_.lives().set_link(pid, link->key().incarnation, nullptr);
   }
   const std::uint64_t received = link->received();
-  const std::uint32_t row = link->row();
+  const shm::RowIndex row = link->row();
   if (receiver.remove(*link)) {
     links_.records().remove(row);
     links_.count_received(pid, received);

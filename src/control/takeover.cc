@@ -250,8 +250,9 @@ bool TakeoverWorker::step_entries(Hive& hive) {
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto copy = shm::copy_entry(reinterpret_cast<const shm::Entry&>(table[i]));
-    if (copy.word.row >= link_of_row_.size() || link_of_row_[copy.word.row] < 0) continue;
-    const InLink& link = links_[static_cast<std::size_t>(link_of_row_[copy.word.row])];
+    const std::size_t row = copy.word.row.value();
+    if (row >= link_of_row_.size() || link_of_row_[row] < 0) continue;
+    const InLink& link = links_[static_cast<std::size_t>(link_of_row_[row])];
     const auto lane = static_cast<std::size_t>(shm::lane_of(copy.slot.header));
     // As a successor judges it: an entry that is uncommitted or impossible may lie in its lane as
     // well.

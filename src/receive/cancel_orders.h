@@ -13,7 +13,7 @@ namespace beeline::receive {
 struct CancelOrder {
   // None: its place was needed, and it is remembered here alone; or it lies in its lane.
   shm::EntryIndex entry = shm::kNoEntry;
-  std::uint16_t row = 0;
+  shm::RowIndex row{};
   std::uint64_t id = 0;                   // of the message that it is about
   shm::EntryIndex found = shm::kNoEntry;  // that message, when it came after the order
   shm::EntryIndex scanned{};              // it is not among the entries before this one

@@ -29,7 +29,7 @@ shm::EntryIndex Entries::find_dead(std::uint64_t id) const {
 }
 
 void Entries::purge_dead(shm::EntryIndex at) {
-  const std::uint32_t row = entry(at).word().row;
+  const shm::RowIndex row = entry(at).word().row;
   shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
   home_->inbox().purge(at, stamp);
   if (stamp != nullptr) rings_.ring_for_space(*links_.of_row(row));

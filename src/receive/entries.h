@@ -110,7 +110,7 @@ class Entries {
 
 [[gnu::always_inline]] inline void Entries::done(shm::EntryIndex at) {
   const shm::Entry& finished = entry(at);
-  const std::uint32_t row = finished.word().row;
+  const shm::RowIndex row = finished.word().row;
   shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
   home_->inbox().done(at, stamp);
   // A sender may wait for a slab as it waits for a slot.

@@ -73,12 +73,12 @@ Result<void> HomeMemory::add_entries(std::uint32_t to) {
   return {};
 }
 
-Result<std::uint16_t> HomeMemory::vacant_row() {
+Result<shm::RowIndex> HomeMemory::vacant_row() {
   while (!vacant_rows_.empty()) {
-    const std::uint16_t row = vacant_rows_.back();
+    const shm::RowIndex row = vacant_rows_.back();
     if (home_.row(row).incarnation.relaxed_load() == 0) return row;
     vacant_rows_.pop_back();
-    is_noted_.reset(row);
+    is_noted_.reset(row.value());
   }
   const std::uint32_t rows = home_.rows_allocated();
   if (rows == shm::kMaxRows) {
@@ -91,14 +91,14 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
   // relaxed: the publish of its name (open_row) keeps it before the first row that it counts.
   home_.control().rows_allocated.relaxed_store(rows + shm::kRowStep);
   for (std::uint32_t row = rows + shm::kRowStep; row-- > rows;) {
-    note_vacant(static_cast<std::uint16_t>(row));
+    note_vacant(shm::RowIndex(static_cast<std::uint16_t>(row)));
   }
-  return static_cast<std::uint16_t>(rows);
+  return shm::RowIndex(static_cast<std::uint16_t>(rows));
 }
 
-void HomeMemory::note_vacant(std::uint16_t row) {
-  if (is_noted_.test(row)) return;
-  is_noted_.set(row);
+void HomeMemory::note_vacant(shm::RowIndex row) {
+  if (is_noted_.test(row.value())) return;
+  is_noted_.set(row.value());
   vacant_rows_.push_back(row);
 }
 

@@ -35,9 +35,9 @@ class HomeMemory {
   }
 
   // A vacant row, adding rows where none is. Errors: kFull, kNoMemory.
-  [[nodiscard]] Result<std::uint16_t> vacant_row();
+  [[nodiscard]] Result<shm::RowIndex> vacant_row();
   // A row was closed.
-  void note_vacant(std::uint16_t row);
+  void note_vacant(shm::RowIndex row);
 
   // Makes at least `count` entries available. Errors: kNoMemory, kFull.
   [[nodiscard]] Result<void> reserve_entries(std::uint32_t count);
@@ -53,7 +53,7 @@ class HomeMemory {
 
   segment::Owned memory_;
   std::vector<shm::EntryIndex> free_stack_;
-  std::vector<std::uint16_t> vacant_rows_;  // each once, and some that were opened since
+  std::vector<shm::RowIndex> vacant_rows_;  // each once, and some that were opened since
   std::bitset<shm::kMaxRows> is_noted_;     // of each row: it is among them
   shm::Home home_;
   shm::Inbox inbox_;

@@ -10,6 +10,7 @@
 
 #include "shm/check.h"
 #include "shm/entry.h"
+#include "shm/ids.h"
 #include "src/limit/token_bucket.h"
 #include "src/receive/lane_reader.h"
 #include "src/segment/owned.h"
@@ -85,8 +86,8 @@ class InLink : public LaneReader {
 
   // ---- The link among others ----
   // The row in the home, which the link keeps.
-  [[nodiscard]] std::uint16_t row() const { return row_; }
-  void place_in_row(std::uint16_t row) {
+  [[nodiscard]] shm::RowIndex row() const { return row_; }
+  void place_in_row(shm::RowIndex row) {
     BEELINE_CHECK(row_ == shm::kNoRow && row != shm::kNoRow, row_, row);
     row_ = row;
   }
@@ -164,7 +165,7 @@ class InLink : public LaneReader {
   bool held_back_ = false;
   bool queued_ = false;
   bool fading_ = false;
-  std::uint16_t row_ = shm::kNoRow;
+  shm::RowIndex row_ = shm::kNoRow;
   std::uint32_t live_ = 0;
   std::uint64_t received_ = 0;
   ReceiptSink sink_;

@@ -11,8 +11,9 @@ InLink& InLinks::add(std::unique_ptr<InLink> added) {
   BEELINE_CHECK(link.row() != shm::kNoRow && of_row(link.row()) == nullptr, link.row(),
                 link.owner_pid());
   index_.add(link);
-  if (rows_.size() <= link.row()) rows_.resize(link.row() + 1U, nullptr);
-  rows_[link.row()] = &link;
+  const std::size_t row = link.row().value();
+  if (rows_.size() <= row) rows_.resize(row + 1, nullptr);
+  rows_[row] = &link;
   link.set_place(links_.size());
   links_.push_back(std::move(added));
   urgent_.emplace_back();
@@ -52,7 +53,7 @@ void InLinks::remove(InLink& link) {
   BEELINE_CHECK(link.place() < links_.size() && links_[link.place()].get() == &link, link.place(),
                 links_.size(), link.row());
   BEELINE_CHECK(link.live() == 0, link.live(), link.row());
-  rows_[link.row()] = nullptr;
+  rows_[link.row().value()] = nullptr;
   index_.remove(link);
   owners_.remove(link);
   if (link.quarantined()) --quarantined_;

@@ -40,8 +40,8 @@ class InLinks {
   [[nodiscard]] const std::vector<std::unique_ptr<InLink>>& all() const { return links_; }
   [[nodiscard]] InLink& at(std::size_t place) const { return *links_[place]; }
   // The link of a row; null where the link is gone.
-  [[nodiscard]] InLink* of_row(std::uint32_t row) const {
-    return row < rows_.size() ? rows_[row] : nullptr;
+  [[nodiscard]] InLink* of_row(shm::RowIndex row) const {
+    return row.value() < rows_.size() ? rows_[row.value()] : nullptr;
   }
   [[nodiscard]] bool has_quarantined() const { return quarantined_ != 0; }
 
@@ -77,7 +77,7 @@ class InLinks {
   [[nodiscard]] bool calls_for_turn() const;
 
   // An entry of the inbox does not refer to the link of this row any more.
-  void unrefer(std::uint32_t row);
+  void unrefer(shm::RowIndex row);
 
  private:
   void swap(std::size_t a, std::size_t b);
@@ -123,12 +123,12 @@ inline bool InLinks::calls_for_turn() const {
   return false;
 }
 
-[[gnu::always_inline]] inline void InLinks::unrefer(std::uint32_t row) {
-  if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live() == 0) return;
-  InLink& link = *rows_[row];
-  link.unrefer();
-  if (link.live() == 0 && link.owner_gone()) [[unlikely]]
-    note_unreferred(link);
+[[gnu::always_inline]] inline void InLinks::unrefer(shm::RowIndex row) {
+  InLink* const link = of_row(row);
+  if (link == nullptr || link->live() == 0) return;
+  link->unrefer();
+  if (link->live() == 0 && link->owner_gone()) [[unlikely]]
+    note_unreferred(*link);
 }
 
 }  // namespace beeline::receive

@@ -23,14 +23,17 @@ std::int64_t time_in(const shm::Atomic<std::int64_t>& word) {
   return std::clamp<std::int64_t>(word.relaxed_load(), 0, os::coarse_ns());
 }
 
+// The row that a place in LinksByRow stands for.
+shm::RowIndex row_at(std::size_t place) { return shm::RowIndex(static_cast<std::uint16_t>(place)); }
+
 LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, shm::InheritedLink*> by_name;
   for (Inherited& from : links) {
     by_name[{from.link.key.incarnation, from.link.key.serial}] = &from.link;
   }
   LinksByRow rows(old.rows_allocated(), nullptr);
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const shm::InRow& row = old.row(i);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const shm::InRow& row = old.row(row_at(i));
     const auto found = by_name.find({row.incarnation.relaxed_load(), row.serial.relaxed_load()});
     if (found != by_name.end()) rows[i] = found->second;
   }
@@ -43,8 +46,8 @@ std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
                              const LinksByRow& rows, const std::vector<Inherited>& links) {
   const std::uint64_t retired = old.control().retired.relaxed_load();
   std::uint64_t total = retired;
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const shm::InRow& row = old.row(i);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const shm::InRow& row = old.row(row_at(i));
     if (row.incarnation.relaxed_load() == 0) continue;
     const bool is_counted = retired != 0 && row.retired.relaxed_load() == retired;
     const bool goes_on = rows[i] != nullptr;
@@ -110,7 +113,7 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
 
 OldHome::OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
     : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {
-  for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
+  for (shm::RowIndex i(0); i.value() < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
     const std::uint64_t life = row.incarnation.relaxed_load();  // looked at again in read_row()
     if (life != 0) row_of_.emplace(std::pair(life, row.serial.relaxed_load()), i);
@@ -230,7 +233,8 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
   for (shm::EntryIndex i(0); i.value() < old.view().entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
     if (copy.word.state == shm::EntryState::kFree) continue;
-    shm::InheritedLink* link = copy.word.row < rows.size() ? rows[copy.word.row] : nullptr;
+    shm::InheritedLink* link =
+        copy.word.row.value() < rows.size() ? rows[copy.word.row.value()] : nullptr;
     if (link == nullptr ||
         shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
       continue;

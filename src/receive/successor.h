@@ -38,7 +38,7 @@ class OldHome {
   shm::HomeView view_;
   std::uint64_t incarnation_;
   // The row of each link when the home was accepted. A map, since rows are many, and so are links.
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> row_of_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, shm::RowIndex> row_of_;
 };
 
 // The place of the predecessor's receipts for an in-link: its own link to the owner.

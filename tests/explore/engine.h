@@ -222,7 +222,7 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
 }
 // OldHome::read_row
 [[nodiscard]] inline bool read_row(const shm::HomeView& old, shm::InheritedLink& link) {
-  for (std::uint32_t i = 0; i < old.rows_allocated(); ++i) {
+  for (shm::RowIndex i(0); i.value() < old.rows_allocated(); ++i) {
     const shm::InRow& row = old.row(i);
     const std::uint64_t incarnation = row.incarnation.observe();
     if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;

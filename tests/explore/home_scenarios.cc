@@ -13,6 +13,7 @@ namespace beeline::explore {
 namespace {
 
 constexpr std::uint32_t kEntries = 2;
+constexpr shm::RowIndex kRow(0);
 constexpr std::uint64_t kMessages = 3;  // 1 and 2 in the normal lane, 3 in the urgent one
 constexpr std::uint64_t kUrgentStart = 5;
 constexpr std::uint64_t kBefore = 90;  // an old message
@@ -57,11 +58,11 @@ Victim victim;
 }
 
 void put(std::uint64_t number) {
-  victim.entry[number] = victim.inbox->put(slot_of(number), 0, lane_of_number(number),
+  victim.entry[number] = victim.inbox->put(slot_of(number), kRow, lane_of_number(number),
                                            position_of(number), static_cast<int>(number), 0);
 }
 void commit(std::uint64_t number) {
-  victim.inbox->commit(0, lane_of_number(number), position_of(number) + 1);
+  victim.inbox->commit(kRow, lane_of_number(number), position_of(number) + 1);
 }
 void take(std::uint64_t number) { victim.inbox->take(victim.entry[number]); }
 void put_and_take(std::uint64_t number) {
@@ -108,9 +109,9 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   victim.inbox.emplace(*victim.home, victim.free);
   victim.inbox->grow_index(kEntries);
   victim.inbox->add_entries(0, kEntries);
-  shm::open_row(victim.home->row(0), kLinkA, kPidA, 0, kUrgentStart - 1);
-  victim.inbox->put(slot_of(kBefore), 0, shm::Lane::kUrgent, kUrgentStart - 1, 0, 0);
-  victim.inbox->commit(0, shm::Lane::kUrgent, kUrgentStart);
+  shm::open_row(victim.home->row(kRow), kLinkA, kPidA, 0, kUrgentStart - 1);
+  victim.inbox->put(slot_of(kBefore), kRow, shm::Lane::kUrgent, kUrgentStart - 1, 0, 0);
+  victim.inbox->commit(kRow, shm::Lane::kUrgent, kUrgentStart);
   victim.inbox->done(victim.inbox->take_best(), nullptr);
   if (more) more();
   explorer().watch(0, &victim.home->entry(shm::EntryIndex(0)), kEntries * sizeof(shm::Entry),
@@ -144,7 +145,7 @@ struct Found {
 void look_at_entries(const shm::HomeView& old, const shm::InheritedLink& link, Found& found) {
   for (shm::EntryIndex i(0); i.value() < old.entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.entry(i));
-    if (copy.word.state != shm::EntryState::kFree && copy.word.row != 0) continue;
+    if (copy.word.state != shm::EntryState::kFree && copy.word.row != kRow) continue;
     const auto verdict = shm::judge_entry(copy, link, old.control().next_arrival);
     check(verdict != shm::Inherit::kBad, "an entry that its owner wrote is refused");
     if (verdict != shm::Inherit::kTake) continue;
@@ -233,7 +234,7 @@ void judge_rows() {
   explorer().wait_for_death(0);
   const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
   check(shm::drained_total(old) == kTaken, "what a row has counted counts twice, or not at all");
-  const shm::InRow& row = old.row(0);
+  const shm::InRow& row = old.row(kRow);
   const shm::LinkKey key{row.incarnation.relaxed_load(), row.serial.relaxed_load()};
   check(key.incarnation != kNextLink.incarnation || key == kNextLink, "a row with half a name");
 }
@@ -268,9 +269,9 @@ Scenario inherit() {
        [] {
          const shm::Home next(segment("next home B", 1), shm::kMinInboxCapacity);
          const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
-         shm::open_row(next.row(0), kLinkA, kPidA, 2, kUrgentStart);
+         shm::open_row(next.row(kRow), kLinkA, kPidA, 2, kUrgentStart);
          for (shm::EntryIndex i(0); i.value() < kEntries; ++i) {
-           shm::inherit_entry(next, i, shm::copy_entry(old.entry(i)), 0);
+           shm::inherit_entry(next, i, shm::copy_entry(old.entry(i)), kRow);
          }
          shm::inherit_counters(next, old, kEntries, shm::drained_total(old));
          set_ready(next);
@@ -303,7 +304,7 @@ constexpr std::uint64_t kOtherCursor = 7;  // of the link that had the row befor
 
 void take_from_new_link() {
   shm::ReceiptBank& receipts = stamps().bank(0);
-  shm::open_row(victim.home->row(0), kLinkA, kPidA, 0, kUrgentStart);
+  shm::open_row(victim.home->row(kRow), kLinkA, kPidA, 0, kUrgentStart);
   for (const std::uint64_t number : {1, 3}) {
     put(number);
     commit(number);
@@ -339,7 +340,7 @@ Scenario inherit_from_the_living() {
                     "a predecessor that still takes messages loses none for its successor");
   scenario.set_up = [] {
     fresh_victim(false, [] {
-      shm::InRow& row = victim.home->row(0);
+      shm::InRow& row = victim.home->row(kRow);
       shm::close_row(victim.home->control(), row);
       for (auto& cursor : row.cursors) cursor.relaxed_store(kOtherCursor);
       stamps().bank(0).cursors[1].relaxed_store(kUrgentStart);
@@ -418,7 +419,7 @@ void add_ends_of_links(Scenarios& all) {
       },
       [] {
         done(1);
-        shm::close_row(victim.home->control(), victim.home->row(0));
+        shm::close_row(victim.home->control(), victim.home->row(kRow));
         shm::close_bank(stamps().bank(0));
       }));
   all.push_back(home(
@@ -482,14 +483,14 @@ void add_home_scenarios(Scenarios& all, Depth /*depth*/) {
       }));
   all.push_back(row(
       "row-close", [] { take_everything(); },
-      [] { shm::close_row(victim.home->control(), victim.home->row(0)); }));
+      [] { shm::close_row(victim.home->control(), victim.home->row(kRow)); }));
   all.push_back(row(
       "row-open",
       [] {
         take_everything();
-        shm::close_row(victim.home->control(), victim.home->row(0));
+        shm::close_row(victim.home->control(), victim.home->row(kRow));
       },
-      [] { shm::open_row(victim.home->row(0), kNextLink, kPidA, 0, 0); }));
+      [] { shm::open_row(victim.home->row(kRow), kNextLink, kPidA, 0, 0); }));
   add_ends_of_links(all);
   all.push_back(inherit());
   all.push_back(inherit_from_the_living());

@@ -48,7 +48,7 @@ void fresh_succession(const Size& size) {
   succession.inbox.emplace(*succession.home, succession.free);
   succession.inbox->grow_index(2);
   succession.inbox->add_entries(0, 1);
-  shm::open_row(succession.home->row(0), kLinkA, kPidA, 0, 0);
+  shm::open_row(succession.home->row(shm::RowIndex(0)), kLinkA, kPidA, 0, 0);
   for (std::uint32_t number = 0; number < size.slabs; ++number) {
     std::memset(succession.sender->own.slab(number), 0, 8);
   }
@@ -122,12 +122,13 @@ void read_letter(const shm::LinkView& in, std::uint32_t slab, std::uint64_t numb
 shm::EntryIndex put_in_home(const shm::SlotCopy& copy) {
   Receiver& own = *succession.receiver;
   own.ensure_stamps();
-  return succession.inbox->put(copy, 0, shm::Lane::kNormal, own.position[0] - 1, 0, 0);
+  return succession.inbox->put(copy, shm::RowIndex(0), shm::Lane::kNormal, own.position[0] - 1, 0,
+                               0);
 }
 
 void commit_in_home() {
   Receiver& own = *succession.receiver;
-  succession.inbox->commit(0, shm::Lane::kNormal, own.position[0]);
+  succession.inbox->commit(shm::RowIndex(0), shm::Lane::kNormal, own.position[0]);
   own.commit(shm::Lane::kNormal);
 }
 

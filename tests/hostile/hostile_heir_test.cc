@@ -32,13 +32,13 @@ BEELINE_ROLE(stamper) {
   bank.stamps_ready.publish(1);
   // Its home tells the truth about the lane, so that no message comes again.
   const shm::Home home = villain.home();
-  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 0, 0, 0);
+  shm::open_row(home.row(shm::RowIndex(0)), villain.shown_key(), villain.victim(), 0, 0, 0);
   home.control().rows_allocated.publish(1);
   board.attacked.raise();
   std::uint64_t at = 0;
   while (board.is_over.count() == 0) {
     if (shm::is_published(villain.shown().slot(shm::Lane::kNormal, at), at)) ++at;
-    home.row(0).cursors[0].publish(at);
+    home.row(shm::RowIndex(0)).cursors[0].publish(at);
     bank.cursors[0].publish(at);
     os::yield();
   }
@@ -183,7 +183,7 @@ BEELINE_ROLE(hoarder) {
     os::yield();
   }
   const shm::Home home = villain.home();
-  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 1, 0, 0);
+  shm::open_row(home.row(shm::RowIndex(0)), villain.shown_key(), villain.victim(), 1, 0, 0);
   home.control().rows_allocated.publish(1);
   home.control().next_arrival = 10;
   std::uint32_t count = 0;
@@ -197,7 +197,7 @@ BEELINE_ROLE(hoarder) {
     entry.header.flags = static_cast<std::uint16_t>(
         entry.header.flags | static_cast<unsigned>(reason) << shm::kReasonShift);
     std::memcpy(entry.payload, copy.payload, sizeof(entry.payload));
-    entry.state.publish(shm::EntryWord{state, 0, 0, position}.pack());
+    entry.state.publish(shm::EntryWord{state, 0, shm::RowIndex(0), position}.pack());
     home.control().entries_allocated.publish(++count);
   };
   add(0, shm::EntryState::kLeased, shm::DeadReason::kNone, 1);

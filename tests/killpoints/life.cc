@@ -180,7 +180,7 @@ send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
 }
 
 void World::connect(Life& reader, Life& owner) {
-  const std::uint16_t row = need(reader.receiver->home().vacant_row());
+  const shm::RowIndex row = need(reader.receiver->home().vacant_row());
   auto link = std::make_unique<receive::InLink>(need(test::map_link(*owner.out, owner.pid)),
                                                 kContract, owner_of(owner));
   set_up(*link, owner);

@@ -16,8 +16,8 @@ using test::kSmallContract;
 using test::slab_message;
 
 constexpr std::size_t kOldBank = 1;
-constexpr std::uint16_t kOldRow = 3;
-constexpr std::uint16_t kNewRow = 5;
+constexpr RowIndex kOldRow(3);
+constexpr RowIndex kNewRow(5);
 constexpr std::uint64_t kNormalCursor = 100, kUrgentCursor = 50;
 constexpr auto kRejectedFlags =
     static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kRejected) << kReasonShift);
@@ -439,14 +439,14 @@ TEST_F(WholeHandover, TheOrderOfArrivalSurvives) {
   for (const std::uint64_t counter : {1U, 2U, 5U}) {
     const EntryIndex at = inbox.take_best();
     ASSERT_NE(at, kNoEntry);
-    EXPECT_EQ(counter_of_message(new_.home.entry(EntryIndex(at)).header.id), counter);
+    EXPECT_EQ(counter_of_message(new_.home.entry(at).header.id), counter);
   }
   EXPECT_EQ(inbox.take_best(), kNoEntry);
 }
 
 TEST_F(WholeHandover, TheCountsOfALostLinkAreKeptAsRetired) {
   open_row(new_.home.row(kNewRow), kInKey, kSenderPid, 6, 2);
-  open_row(old_.home.row(0), {kInKey.incarnation, 9}, kSenderPid, 100, 0);  // faded meanwhile
+  open_row(old_.home.row(RowIndex(0)), {kInKey.incarnation, 9}, kSenderPid, 100, 0);  // faded
   take_over();
   EXPECT_EQ(drained_total(new_.view), 128U);
   EXPECT_EQ(new_.view.control().retired.observe(), 120U);
@@ -454,7 +454,7 @@ TEST_F(WholeHandover, TheCountsOfALostLinkAreKeptAsRetired) {
 
 TEST_F(WholeHandover, APredecessorKilledWhileClosingARowIsCountedOnce) {
   for (int stores = 1; stores <= 2; ++stores) {
-    InRow& closing = old_.home.row(0);
+    InRow& closing = old_.home.row(RowIndex(0));
     open_row(closing, {kInKey.incarnation, 9}, kSenderPid, 100, 0);
     old_.home.control().retired.publish(stores == 1 ? 20 : 120);
     closing.retired.publish(120);

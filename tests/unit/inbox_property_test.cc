@@ -181,13 +181,14 @@ class Story {
   }
   void open_rows(std::uint16_t row) {
     const InLink& link = links_[row];
-    open_row(home().row(row), key_of(row), test::kSenderPid, link.committed[0], link.committed[1]);
+    open_row(home().row(RowIndex(row)), key_of(row), test::kSenderPid, link.committed[0],
+             link.committed[1]);
     open_bank(life_->own.link.bank(row), key_of(row), link.committed[0], link.committed[1]);
     life_->own.link.bank(row).stamps_ready.publish(1);
   }
   Atomic<std::uint64_t>* stamp_of(const Message& message) {
     if (message.slab == kNoSlab) return nullptr;
-    return &life_->own.link.stamp(message.word.row, message.slab);
+    return &life_->own.link.stamp(message.word.row.value(), message.slab);
   }
 
   // A random item that `matches`; none if there is none.
@@ -236,9 +237,10 @@ class Story {
     message.id = copy.header.id;
     message.lane = lane;
     message.indexed = indexed;
-    message.word = {EntryState::kQueued, 0, row, static_cast<std::uint32_t>(next)};
+    message.word = {EntryState::kQueued, 0, RowIndex(row), static_cast<std::uint32_t>(next)};
     now_ns_ += operation.pick % 4 == 0 ? 4'000'000 : 0;
-    const EntryIndex at = inbox().put(copy, row, lane, next++, now_ns_, indexed ? 0 : kFlagMatched);
+    const EntryIndex at =
+        inbox().put(copy, RowIndex(row), lane, next++, now_ns_, indexed ? 0 : kFlagMatched);
     message.node = inbox().node_of(at);
     require(model_.emplace(at, message).second);
     ++uncommitted_;
@@ -246,7 +248,7 @@ class Story {
   std::uint32_t free_slab(std::uint16_t row, std::uint32_t pick) const {
     for (std::uint32_t slab = pick % 128;; slab = (slab + 1) % 128) {
       const bool busy = std::any_of(model_.begin(), model_.end(), [&](const auto& place) {
-        return place.second.slab == slab && place.second.word.row == row;
+        return place.second.slab == slab && place.second.word.row == RowIndex(row);
       });
       if (!busy) return slab;
     }
@@ -256,7 +258,7 @@ class Story {
       for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
         InLink& link = links_[row];
         const auto index = static_cast<std::size_t>(lane);
-        inbox().commit(row, lane, link.next[index]);
+        inbox().commit(RowIndex(row), lane, link.next[index]);
         link.committed[index] = link.next[index];
       }
     }
@@ -357,10 +359,10 @@ class Story {
     commit();
     const auto row = static_cast<std::uint16_t>(pick % kStoryRows);
     const bool in_use = std::any_of(model_.begin(), model_.end(), [&](const auto& place) {
-      return place.second.word.row == row;
+      return place.second.word.row == RowIndex(row);
     });
     if (in_use) return;
-    close_row(home().control(), home().row(row));
+    close_row(home().control(), home().row(RowIndex(row)));
     close_bank(life_->own.link.bank(row));
     for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
       life_->own.link.stamp(row, slab).publish(0);
@@ -395,7 +397,7 @@ class Story {
       link.key = key_of(row);
       link.owner_pid = test::kSenderPid;
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        link.cursors[lane] = old->memory.view.row(row).cursors[lane].observe();
+        link.cursors[lane] = old->memory.view.row(RowIndex(row)).cursors[lane].observe();
         require(link.cursors[lane] == links_[row].committed[lane]);
         links_[row].next[lane] = links_[row].committed[lane];
       }
@@ -406,7 +408,7 @@ class Story {
       }
       link.layout = LinkLayout(test::kSmallContract);
       link.verified = test::verify_all(link.layout);
-      link.new_row = row;
+      link.new_row = RowIndex(row);
       inherit_stamps(life_->own.link, row, link);
       open_rows(row);
     }
@@ -418,8 +420,9 @@ class Story {
     std::map<EntryIndex, Message> survivors;
     for (EntryIndex from(0); from.value() < old.entries_allocated(); ++from) {
       const EntryCopy copy = copy_entry(old.entry(from));
-      require(copy.word.state == EntryState::kFree || copy.word.row < kStoryRows);
-      const InheritedLink& link = links[copy.word.state == EntryState::kFree ? 0 : copy.word.row];
+      require(copy.word.state == EntryState::kFree || copy.word.row.value() < kStoryRows);
+      const InheritedLink& link =
+          links[copy.word.state == EntryState::kFree ? 0 : copy.word.row.value()];
       const Inherit verdict = judge_entry(copy, link, old.control().next_arrival);
       require(verdict != Inherit::kBad);
       if (verdict != Inherit::kTake) continue;

@@ -14,9 +14,11 @@ using test::kInKey;
 using test::kSenderPid;
 using test::slab_message;
 
+constexpr RowIndex kRow(0);
+
 class InboxTest : public testing::Test {
  protected:
-  InboxTest() { open_row(home().row(0), kInKey, kSenderPid, 0, 0); }
+  InboxTest() { open_row(home().row(kRow), kInKey, kSenderPid, 0, 0); }
 
   [[nodiscard]] const Home& home() const { return memory_.home; }
   [[nodiscard]] InboxCounters& counters() const { return home().control().counters; }
@@ -27,8 +29,8 @@ class InboxTest : public testing::Test {
     return receive(copy, mark);
   }
   EntryIndex receive(const SlotCopy& copy, std::uint16_t mark = 0) {
-    const EntryIndex at = inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, mark);
-    inbox_.commit(0, Lane::kNormal, ++cursor_);
+    const EntryIndex at = inbox_.put(copy, kRow, Lane::kNormal, cursor_, copy.header.sent_ns, mark);
+    inbox_.commit(kRow, Lane::kNormal, ++cursor_);
     return at;
   }
   EntryIndex take_best() {
@@ -52,8 +54,8 @@ class InboxTest : public testing::Test {
 };
 
 TEST(EntryWord, EveryFieldSurvivesOneWord) {
-  for (const EntryWord word : {EntryWord{}, EntryWord{EntryState::kDead, 255, 0xffff, 0xffffffff},
-                               EntryWord{EntryState::kLeased, 1, 2, 3}}) {
+  for (const EntryWord word : {EntryWord{}, EntryWord{EntryState::kDead, 255, kNoRow, 0xffffffff},
+                               EntryWord{EntryState::kLeased, 1, RowIndex(2), 3}}) {
     const EntryWord back = EntryWord::unpack(word.pack());
     EXPECT_EQ(back.state, word.state);
     EXPECT_EQ(back.attempts, word.attempts);
@@ -122,7 +124,7 @@ TEST(Home, CountsBeyondTheLimitsAreCut) {
 
 [[nodiscard]] bool committed(std::uint32_t position, std::uint64_t cursor,
                              EntryState state = EntryState::kQueued, std::uint64_t since = 1) {
-  return is_committed(EntryWord{state, 0, 0, position}, cursor, since);
+  return is_committed(EntryWord{state, 0, kRow, position}, cursor, since);
 }
 
 TEST(IsCommitted, ThePositionIsComparedAcrossThe32BitBoundary) {
@@ -161,9 +163,9 @@ TEST_F(InboxTest, TheEntryHoldsTheMessageAndItsOrigin) {
   SlotCopy copy = inline_message(5, "the payload");
   copy.header.flags = kFlagRequiresAck;
   copy.header.type = 3;
-  const EntryIndex at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, 0);
+  const EntryIndex at = inbox_.put(copy, kRow, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, 0);
   const Entry& entry = home().entry(at);
-  EXPECT_EQ(entry.word().row, 0U);
+  EXPECT_EQ(entry.word().row, kRow);
   EXPECT_EQ(entry.word().position, 2U);
   EXPECT_EQ(entry.word().attempts, 0U);
   EXPECT_EQ(entry.header.sent_ns, 123);
@@ -241,7 +243,7 @@ TEST_F(InboxTest, AttemptsStopAtTheLargestValueOfTheField) {
   }
   const EntryWord word = home().entry(at).word();
   EXPECT_EQ(word.attempts, 255U);
-  EXPECT_EQ(word.row, 0U);
+  EXPECT_EQ(word.row, kRow);
   EXPECT_EQ(word.state, EntryState::kQueued);
 }
 
@@ -458,11 +460,11 @@ TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   EXPECT_EQ(memory.view.entries_allocated(), 16U);
   const SlotCopy copy = inline_message(1);
   for (std::uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, 0), EntryIndex(i)) << "low entries first";
+    EXPECT_EQ(inbox.put(copy, kRow, Lane::kNormal, i, 0, 0), EntryIndex(i)) << "low entries first";
   }
   EXPECT_TRUE(inbox.has_room(Room::kNormal));
   inbox.add_entries(16, 32);
-  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, 0), EntryIndex(16));
+  EXPECT_EQ(inbox.put(copy, kRow, Lane::kNormal, 16, 0, 0), EntryIndex(16));
 }
 
 TEST_F(InboxTest, RebuildingFindsEveryEntryAgain) {

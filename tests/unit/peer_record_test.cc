@@ -80,7 +80,7 @@ TEST_F(PeerRecordTest, ARecordIsFoundByTheRowOfItsLink) {
   EXPECT_EQ(records.of(first).tree_epoch(), 7U);
   EXPECT_EQ(&records.of(second).link(), &second);
   EXPECT_DEATH(records.add(PeerRecord(first)), "check failed");
-  const std::uint32_t row = first.row();
+  const shm::RowIndex row = first.row();
   ASSERT_TRUE(receiver_->remove(first));
   records.remove(row);
   EXPECT_DEATH(records.remove(row), "check failed");

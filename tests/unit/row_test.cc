@@ -13,7 +13,7 @@ using test::kSenderPid;
 
 TEST(Row, KilledBeforeItsNameIsStoredItCountsNothing) {
   const test::HomeMemory memory;
-  InRow& row = memory.home.row(0);
+  InRow& row = memory.home.row(RowIndex(0));
   row.cursors[0].relaxed_store(100);
   row.cursors[1].relaxed_store(5);
   row.serial.relaxed_store(1);
@@ -25,23 +25,23 @@ TEST(Row, KilledBeforeItsNameIsStoredItCountsNothing) {
 
 TEST(Row, OpenRowsOfBothLanesAndClosedOnesAddUp) {
   const test::HomeMemory memory;
-  for (std::uint32_t i = 0; i < kRowStep; ++i) {
-    open_row(memory.home.row(i), {kInKey.incarnation, i + 1}, kSenderPid, i, 1);
+  for (std::uint16_t i = 0; i < kRowStep; ++i) {
+    open_row(memory.home.row(RowIndex(i)), {kInKey.incarnation, i + 1U}, kSenderPid, i, 1);
   }
   constexpr std::uint64_t kSum = kRowStep * (kRowStep - 1) / 2 + kRowStep;
   EXPECT_EQ(drained_total(memory.view), kSum);
-  for (std::uint32_t i = 0; i < kRowStep; ++i) {
-    close_row(memory.home.control(), memory.home.row(i));
+  for (std::uint16_t i = 0; i < kRowStep; ++i) {
+    close_row(memory.home.control(), memory.home.row(RowIndex(i)));
     EXPECT_EQ(drained_total(memory.view), kSum);
-    EXPECT_EQ(memory.view.row(i).incarnation.observe(), 0U);
-    EXPECT_EQ(memory.view.row(i).retired.observe(), 0U);
+    EXPECT_EQ(memory.view.row(RowIndex(i)).incarnation.observe(), 0U);
+    EXPECT_EQ(memory.view.row(RowIndex(i)).retired.observe(), 0U);
   }
   EXPECT_EQ(memory.view.control().retired.observe(), kSum);
 }
 
 TEST(Row, AClosedRowIsUsedAgainForAnotherLink) {
   const test::HomeMemory memory;
-  InRow& row = memory.home.row(0);
+  InRow& row = memory.home.row(RowIndex(0));
   for (std::uint32_t i = 0; i < 10; ++i) {
     open_row(row, {kInKey.incarnation, i + 1}, kSenderPid, 0, 0);
     row.cursors[0].publish(7);
@@ -73,8 +73,8 @@ class KilledInCloseRow : public testing::TestWithParam<KilledClose> {
   static void set_up(const test::HomeMemory& memory) {
     const KilledClose& state = GetParam();
     memory.home.control().retired.publish(state.retired_before);
-    open_row(memory.home.row(0), kInKey, kSenderPid, state.normal, state.urgent);
-    open_row(memory.home.row(1), {kInKey.incarnation, 2}, kSenderPid, state.other_row, 0);
+    open_row(memory.home.row(RowIndex(0)), kInKey, kSenderPid, state.normal, state.urgent);
+    open_row(memory.home.row(RowIndex(1)), {kInKey.incarnation, 2}, kSenderPid, state.other_row, 0);
   }
 };
 
@@ -83,7 +83,7 @@ TEST_P(KilledInCloseRow, TheRowCountsExactlyOnceAfterEveryStore) {
     const test::HomeMemory memory;
     set_up(memory);
     const std::uint64_t before = drained_total(memory.view);
-    close_until(memory.home.control(), memory.home.row(0), stores);
+    close_until(memory.home.control(), memory.home.row(RowIndex(0)), stores);
     EXPECT_EQ(drained_total(memory.view), before) << "killed after store " << stores;
   }
 }
@@ -93,8 +93,8 @@ TEST_P(KilledInCloseRow, TheStoresAboveAreThoseOfCloseRow) {
   const test::HomeMemory theirs;
   set_up(ours);
   set_up(theirs);
-  close_until(ours.home.control(), ours.home.row(0), kCloseStores);
-  close_row(theirs.home.control(), theirs.home.row(0));
+  close_until(ours.home.control(), ours.home.row(RowIndex(0)), kCloseStores);
+  close_row(theirs.home.control(), theirs.home.row(RowIndex(0)));
   EXPECT_EQ(std::memcmp(ours.memory.base(), theirs.memory.base(), ours.memory.bytes()), 0);
 }
 
@@ -108,10 +108,10 @@ INSTANTIATE_TEST_SUITE_P(States, KilledInCloseRow,
 TEST(Row, TheTotalIsTheSameForOneKilledWhileClosingAnother) {
   // Row 0 was closed by a predecessor in this state; row 1 was interrupted in the middle.
   const test::HomeMemory memory;
-  open_row(memory.home.row(0), kInKey, kSenderPid, 5, 0);
-  open_row(memory.home.row(1), {kInKey.incarnation, 2}, kSenderPid, 5, 0);
-  close_row(memory.home.control(), memory.home.row(0));
-  close_until(memory.home.control(), memory.home.row(1), 2);
+  open_row(memory.home.row(RowIndex(0)), kInKey, kSenderPid, 5, 0);
+  open_row(memory.home.row(RowIndex(1)), {kInKey.incarnation, 2}, kSenderPid, 5, 0);
+  close_row(memory.home.control(), memory.home.row(RowIndex(0)));
+  close_until(memory.home.control(), memory.home.row(RowIndex(1)), 2);
   EXPECT_EQ(drained_total(memory.view), 10U);
 }
 

@@ -321,8 +321,10 @@ TEST_F(SuccessorTest, EntriesThatLeadNowhereAreLeftBehind) {
     how(word);
     entry.state.publish(word.pack());
   };
-  change(0, [](shm::EntryWord& word) { word.row = 5; });                     // a vacant row
-  change(1, [](shm::EntryWord& word) { word.row = shm::kNoRow - 1; });       // beyond all rows
+  change(0, [](shm::EntryWord& word) { word.row = shm::RowIndex(5); });  // a vacant row
+  change(1, [](shm::EntryWord& word) {
+    word.row = shm::RowIndex(shm::kNoRow.value() - 1);
+  });                                                                        // beyond all rows
   change(2, [](shm::EntryWord& word) { word.position += 1000; });            // was never committed
   change(3, [](shm::EntryWord& word) { word.state = shm::EntryState(7); });  // no state
   const auto done = take_over();

@@ -364,8 +364,10 @@ TEST_F(TakeoverTest, EntriesThatCannotBeAreLeftOut) {
   agent_->inbox().drain_all();
   using shm::Entry;
   using shm::EntryWord;
-  change(ids[0], [](Entry&, EntryWord& word) { word.row = 5; });                // a vacant row
-  change(ids[1], [](Entry&, EntryWord& word) { word.row = shm::kNoRow - 1; });  // beyond all rows
+  change(ids[0], [](Entry&, EntryWord& word) { word.row = shm::RowIndex(5); });  // a vacant row
+  change(ids[1], [](Entry&, EntryWord& word) {
+    word.row = shm::RowIndex(shm::kNoRow.value() - 1);
+  });  // beyond all rows
   change(ids[2], [](Entry&, EntryWord& word) { word.state = shm::EntryState(7); });
   change(ids[3], [](Entry& entry, EntryWord&) { entry.header.id += 1ULL << 50; });
   change(ids[4], [](Entry& entry, EntryWord&) { entry.header.length = 10'000; });

@@ -99,9 +99,9 @@ inline Sample sample_home() {
   options.capacity = kSmallInbox;
   shm::init_home(home, options, kReader, kReaderLife);
   home.control().rows_allocated.publish(shm::kRowStep);
-  shm::open_row(home.row(0), kSenderLink, kSender, 0, 0);
-  shm::open_row(home.row(1), {kSenderLink.incarnation, 2}, kSender + 1, 0, 0);
-  shm::close_row(home.control(), home.row(1));
+  shm::open_row(home.row(shm::RowIndex(0)), kSenderLink, kSender, 0, 0);
+  shm::open_row(home.row(shm::RowIndex(1)), {kSenderLink.incarnation, 2}, kSender + 1, 0, 0);
+  shm::close_row(home.control(), home.row(shm::RowIndex(1)));
   std::vector<shm::EntryIndex> free_stack(kSmallInbox);
   shm::Inbox inbox(home, free_stack);
   inbox.grow_index(kSmallInbox);
@@ -112,11 +112,11 @@ inline Sample sample_home() {
     shm::SlotCopy copy{};
     copy.header = sample_message(position + 1, rank);
     const bool matched = position == 6;
-    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns,
+    inbox.put(copy, shm::RowIndex(0), shm::Lane::kNormal, position, copy.header.sent_ns,
               matched ? shm::kFlagMatched : 0);
     ++position;
   }
-  inbox.commit(0, shm::Lane::kNormal, position);
+  inbox.commit(shm::RowIndex(0), shm::Lane::kNormal, position);
   inbox.done(inbox.take_best(), nullptr);
   inbox.bury(inbox.take_best(), shm::DeadReason::kRejected);
   inbox.requeue(inbox.take_best());
@@ -125,8 +125,8 @@ inline Sample sample_home() {
   for (std::int32_t rank = 40; rank > 36; --rank) {
     shm::SlotCopy copy{};
     copy.header = sample_message(position + 1, rank - 50);
-    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, 0);
-    inbox.commit(0, shm::Lane::kNormal, ++position);
+    inbox.put(copy, shm::RowIndex(0), shm::Lane::kNormal, position, copy.header.sent_ns, 0);
+    inbox.commit(shm::RowIndex(0), shm::Lane::kNormal, ++position);
   }
   home.header().ready.publish(1);
   return sample;

@@ -296,7 +296,7 @@ TEST(Verify, BrokenHomeControlsAreNamed) {
 
 TEST(Verify, BrokenRowsAreNamed) {
   using Row = shm::InRow;
-  const auto row = [](std::size_t field) { return kHome.row_at(0) + field; };
+  const auto row = [](std::size_t field) { return kHome.row_at(shm::RowIndex(0)) + field; };
   expect_named(test::sample_home, {{"row.incarnation", poke64(row(0), 1ULL << 56)},
                                    {"row.owner", poke32(row(offsetof(Row, owner_pid)), 0)},
                                    {"row.cursor", poke64(row(offsetof(Row, cursors)), ~0ULL)},
@@ -304,8 +304,8 @@ TEST(Verify, BrokenRowsAreNamed) {
                                    {"row.retired", poke64(row(offsetof(Row, retired)), 5)},
                                    {"row.unique", [](Sample& sample) {
                                       const shm::Home home(sample.data(), test::kSmallInbox);
-                                      shm::open_row(home.row(5), test::kSenderLink, test::kSender,
-                                                    0, 0);
+                                      shm::open_row(home.row(shm::RowIndex(5)), test::kSenderLink,
+                                                    test::kSender, 0, 0);
                                     }}});
 }
 
@@ -349,7 +349,8 @@ TEST(Verify, TheBalanceMayLagByOneAfterAKillOnly) {
   sample.poke<std::uint64_t>(done, 2);
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAfterDeath)), "home.balance");
   sample.poke<std::uint64_t>(done, 1);
-  sample.poke<std::uint64_t>(kHome.row_at(0) + 8, 15);  // two more taken than there are
+  sample.poke<std::uint64_t>(kHome.row_at(shm::RowIndex(0)) + 8,
+                             15);  // two more taken than there are
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAfterDeath)), "home.balance");
 }
 
@@ -360,7 +361,7 @@ TEST(Verify, AnEntryThatWasNotCommittedDoesNotCount) {
   shm::MessageHeader header = test::sample_message(14, 2);
   sample.poke(at + offsetof(shm::Entry, header), header);
   sample.poke<std::uint64_t>(at + offsetof(shm::Entry, arrival), home.control().next_arrival++);
-  sample.poke(at, shm::EntryWord{shm::EntryState::kQueued, 0, 0, 13}.pack());
+  sample.poke(at, shm::EntryWord{shm::EntryState::kQueued, 0, shm::RowIndex(0), 13}.pack());
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes())), "nothing");
   EXPECT_EQ(shm::balance_of(shm::ByteView(sample.bytes()), kHome).uncommitted, 1U);
 }
@@ -369,19 +370,20 @@ TEST(Verify, ARowThatWasBeingClosedCountsOnce) {
   using Row = shm::InRow;
   Sample sample = test::sample_home();
   const shm::Home home(sample.data(), test::kSmallInbox);
-  shm::open_row(home.row(2), {test::kSenderLink.incarnation + 1, 1}, test::kSender, 4, 0);
+  shm::open_row(home.row(shm::RowIndex(2)), {test::kSenderLink.incarnation + 1, 1}, test::kSender,
+                4, 0);
   auto& counters = home.control().counters;
   counters.done.relaxed_store(counters.done.relaxed_load() + 4);
   const auto passes = [&] { return name_of(shm::verify_segment(sample.bytes())); };
   EXPECT_EQ(passes(), "nothing");
-  home.row(2).retired.publish(4);
+  home.row(shm::RowIndex(2)).retired.publish(4);
   EXPECT_EQ(passes(), "nothing");
   home.control().retired.publish(4);
   EXPECT_EQ(passes(), "nothing");
-  home.row(2).incarnation.publish(0);
+  home.row(shm::RowIndex(2)).incarnation.publish(0);
   EXPECT_EQ(passes(), "nothing");
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAtRest)), "row.retired");
-  sample.poke<std::uint64_t>(kHome.row_at(2) + offsetof(Row, retired), 0);
+  sample.poke<std::uint64_t>(kHome.row_at(shm::RowIndex(2)) + offsetof(Row, retired), 0);
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAtRest)), "nothing");
 }
 

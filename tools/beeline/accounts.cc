@@ -90,7 +90,7 @@ void add_home(const Segment& segment, Look& look) {
           oldest_entries(view, shape, segment.now_ns),
           {}};
   const std::uint64_t retired = view.u64(shape.control(offsetof(shm::HomeControl, retired)));
-  for (std::uint32_t i = 0; i < shape.rows_allocated(view); ++i) {
+  for (shm::RowIndex i(0); i.value() < shape.rows_allocated(view); ++i) {
     const std::uint64_t row = shape.row_at(i);
     const std::uint64_t closed_at = view.u64(row + offsetof(shm::InRow, retired));
     // The agent was killed while it closed this row: its messages are among the retired ones

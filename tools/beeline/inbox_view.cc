@@ -66,10 +66,10 @@ Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
 }
 
 // The link that a row of a home is for; null if there is none.
-const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32_t row) {
+const Segment* link_of_row(const Segments& all, const Segment& home, shm::RowIndex row) {
   const shm::ByteView view = home.view();
   const shm::HomeShape shape(shm::capacity_of(view));
-  if (row >= shape.rows_allocated(view)) return nullptr;
+  if (row.value() >= shape.rows_allocated(view)) return nullptr;
   const std::uint64_t at = shape.row_at(row);
   return all.find_link(view.u32(at + offsetof(shm::InRow, owner_pid)),
                        {view.u64(at), view.u32(at + offsetof(shm::InRow, serial))});
@@ -174,8 +174,8 @@ class InboxReader {
   }
 
   // The row of this inbox for a link, if it has one.
-  std::optional<std::uint32_t> row_of(const Segment& link) const {
-    for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
+  std::optional<shm::RowIndex> row_of(const Segment& link) const {
+    for (shm::RowIndex i(0); i.value() < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
       if (view_.u64(row) == link.incarnation() &&
           view_.u32(row + offsetof(shm::InRow, serial)) == link.serial()) {

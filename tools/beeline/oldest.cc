@@ -30,7 +30,7 @@ OldestEntries oldest_entries(shm::ByteView view, const shm::HomeShape& shape, st
   return oldest;
 }
 
-std::int64_t empty_until(shm::ByteView view, const shm::HomeShape& shape, std::uint32_t row,
+std::int64_t empty_until(shm::ByteView view, const shm::HomeShape& shape, shm::RowIndex row,
                          std::int64_t now_ns) {
   const auto time = [&](std::uint64_t at) {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(view.u64(at)), 0, now_ns);

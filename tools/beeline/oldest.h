@@ -27,7 +27,7 @@ struct OldestEntries {
 // When the link of a row was last seen empty: no message in it was sent before that. See
 // Intake::time_sent().
 [[nodiscard]] std::int64_t empty_until(shm::ByteView view, const shm::HomeShape& shape,
-                                       std::uint32_t row, std::int64_t now_ns);
+                                       shm::RowIndex row, std::int64_t now_ns);
 
 // When each message that a lane still holds was sent.
 class LaneTimes {

@@ -97,7 +97,7 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   const shm::ByteView view = context.view;
   const shm::MessageHeader& header = entry.header;
   const Segment* link = nullptr;
-  if (entry.word.row < context.home.rows_allocated(view)) {
+  if (entry.word.row.value() < context.home.rows_allocated(view)) {
     const std::uint64_t row = context.home.row_at(entry.word.row);
     link = context.all.find_link(view.u32(row + offsetof(shm::InRow, owner_pid)),
                                  {view.u64(row), view.u32(row + offsetof(shm::InRow, serial))});
@@ -126,7 +126,7 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   out["age_ms"] = age_ms(context.segment, header.sent_ns);
   out["ttl_ms"] = header.ttl_ms;
   out["reply_to"] = id_text(header.reply_to);
-  out["row"] = entry.word.row;
+  out["row"] = entry.word.row.value();
   out["slab"] = in_slab ? Json(header.slab) : Json(nullptr);
   out["note"] = note_of(entry);
   out["preview"] = preview_of(header, payload, link);
@@ -186,11 +186,11 @@ Json dump_counters(const HomeContext& context) {
 
 Json dump_rows(const HomeContext& context) {
   Json out = Json::array();
-  for (std::uint32_t i = 0; i < context.home.rows_allocated(context.view); ++i) {
+  for (shm::RowIndex i(0); i.value() < context.home.rows_allocated(context.view); ++i) {
     const std::uint64_t at = context.home.row_at(i);
     if (context.view.u64(at) == 0) continue;
     const std::uint32_t owner = context.view.u32(at + offsetof(shm::InRow, owner_pid));
-    out.push_back({{"row", i},
+    out.push_back({{"row", i.value()},
                    {"from", agent_text(context.all, owner)},
                    {"from_pid", owner},
                    {"incarnation", context.view.u64(at)},

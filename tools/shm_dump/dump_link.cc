@@ -133,7 +133,8 @@ std::optional<SlabSet> slabs_in_inbox(const LinkContext& link) {
   SlabSet held;
   for (shm::EntryIndex i(0); i.value() < home.entries_allocated(view); ++i) {
     const auto word = shm::EntryWord::unpack(view.u64(home.entry_at(i)));
-    if (word.state == shm::EntryState::kFree || word.row >= home.rows_allocated(view)) continue;
+    if (word.state == shm::EntryState::kFree || word.row.value() >= home.rows_allocated(view))
+      continue;
     const std::uint64_t row = home.row_at(word.row);
     if (view.u64(row) != link.segment.incarnation()) continue;
     if (view.u32(row + offsetof(shm::InRow, serial)) != link.segment.serial()) continue;

@@ -216,7 +216,7 @@ std::optional<Progress> Segments::find_progress(const Segment& link) const {
   if (home != nullptr) {
     const shm::ByteView view = home->view();
     const shm::HomeShape shape(shm::capacity_of(view));
-    for (std::uint32_t row = 0; row < shape.rows_allocated(view); ++row) {
+    for (shm::RowIndex row(0); row.value() < shape.rows_allocated(view); ++row) {
       const std::uint64_t at = shape.row_at(row);
       if (view.u64(at) != link.incarnation()) continue;
       if (view.u32(at + offsetof(shm::InRow, serial)) != link.serial()) continue;
