@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <type_traits>
 
 namespace beeline::shm {
 
@@ -33,10 +32,6 @@ class Id {
 using EntryIndex = Id<struct EntryTag, std::uint32_t>;
 // A row in the table of a home: one for each in-link.
 using RowIndex = Id<struct RowTag, std::uint16_t>;
-
-static_assert(std::is_trivially_copyable_v<EntryIndex>);
-static_assert(sizeof(RowIndex) == sizeof(std::uint16_t));
-static_assert(sizeof(EntryIndex) == sizeof(std::uint32_t));
 
 }  // namespace beeline::shm
 

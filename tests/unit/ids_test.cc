@@ -1,0 +1,34 @@
+#include "shm/ids.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <unordered_set>
+
+namespace beeline::shm {
+namespace {
+
+// The compiler refuses an id or a number where an id of another kind belongs.
+static_assert(!std::is_convertible_v<RowIndex, EntryIndex>);
+static_assert(!std::is_constructible_v<EntryIndex, RowIndex>);
+static_assert(!std::is_convertible_v<std::uint32_t, EntryIndex>);
+static_assert(!std::is_convertible_v<EntryIndex, std::uint32_t>);
+static_assert(!std::is_invocable_v<std::equal_to<>, EntryIndex, RowIndex>);
+// An id costs what its number costs, and travels in a register.
+static_assert(sizeof(EntryIndex) == sizeof(std::uint32_t));
+static_assert(sizeof(RowIndex) == sizeof(std::uint16_t));
+static_assert(std::is_trivially_copyable_v<EntryIndex>);
+
+TEST(Ids, AnIdIsOrderedAndFoundByItsNumber) {
+  EXPECT_EQ(EntryIndex(3).value(), 3U);
+  EXPECT_LT(EntryIndex(3), EntryIndex(4));
+  EXPECT_EQ(EntryIndex(), EntryIndex(0));
+  EntryIndex at(3);
+  EXPECT_EQ(++at, EntryIndex(4));
+  EXPECT_TRUE((std::unordered_set{EntryIndex(3), EntryIndex(7)}).contains(EntryIndex(7)));
+}
+
+}  // namespace
+}  // namespace beeline::shm
