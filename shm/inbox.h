@@ -91,8 +91,9 @@ class Inbox {
 
   // Puts a simple message: each word is copied once, from its slot. `rank`: the receiver's rank for
   // it. REQUIRES: is_sound_simple(words).
-  EntryIndex put_simple(const HeaderWords& words, const Slot& slot, RowIndex row, Lane lane,
-                        std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
+  [[gnu::always_inline]] EntryIndex put_simple(const HeaderWords& words, const Slot& slot,
+                                               RowIndex row, Lane lane, std::uint64_t position,
+                                               std::int64_t sent_ns, std::int32_t rank) {
     const EntryIndex at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
     if (rank <= kRankCritical) ++critical_;
     const std::int64_t key = order_key(policy_, rank_step_us_, sent_ns, rank);
