@@ -1,16 +1,16 @@
 #pragma once
 // One message in an inbox: 128 bytes, written by the owner of the home alone.
 //
-//            put                take                done (stamp first)
-//   free ---------> queued <----------> leased -----------------------> free
-//                     |      requeue      |
-//                     +------+  +---------+
-//                            v  v
-//             queued <------ dead  ---(purge: stamp first)---> free
-//                    revive
+//         put           take           done (stamp first)
+//   free ------> queued ------> leased --------------------> free
+//                 ^  ^            | |
+//                 |  +--requeue---+ | bury
+//                 |                 v
+//                 +-----revive---- dead ------------------> free
+//                                        purge (stamp first)
 //
 // Every transition is one 64-bit store of `state`, so a kill always leaves one of the states above.
-// An entry with a position at or beyond the cursor of its row was put but not committed: a
+// A queued entry with a position at or beyond the cursor of its row was put but not committed: a
 // successor ignores it. Zero means free.
 
 #include <cstring>
@@ -42,8 +42,8 @@ enum class DeadReason : std::uint8_t {
   kRejected = 1,
   kExpired = 2,
   kExhausted = 3,     // too many attempts
-  kReceiverDead = 4,  // the receiver is dead; taken over by the coordinator
-  kRevoked = 5,       // the route was forbidden before it was taken
+  kReceiverDead = 4,  // the receiver is finally dead; the coordinator has taken the message over
+  kRevoked = 5,       // no code stores it
   kLoop = 6,          // more hops than allowed
   kUnclaimed = 7,     // an answer that no call waited for or fetched
   kCancelled = 8,     // its sender took it back
@@ -80,8 +80,9 @@ inline constexpr RowIndex kNoRow(0xffff);
 // state | attempts << 8 | row << 16 | low half of the position << 32
 struct EntryWord {
   EntryState state = EntryState::kFree;
-  std::uint8_t attempts = 0;  // deliveries that ended without done
-  RowIndex row;               // of the in-link
+  // Leases that failed. A requeue at no cost is not counted. Stops at 255.
+  std::uint8_t attempts = 0;
+  RowIndex row;  // of the in-link
   std::uint32_t position = 0;
 
   [[nodiscard]] constexpr std::uint64_t pack() const {
@@ -101,7 +102,8 @@ inline constexpr std::uint16_t kReasonShift = 12;  // DeadReason in the top bits
 struct Entry {
   Atomic<std::uint64_t> state;  // EntryWord
   std::uint64_t arrival;        // order in which this inbox took it; survives a hand-over
-  MessageHeader header;         // sent_ns clamped, flags with the receiver's own
+  // The receiver has bounded sent_ns, set its own rank and added its own flags.
+  MessageHeader header;
   // The extension, if there is one, and the payload. If the payload lies in a slab: the slab's
   // generation and the extension.
   union {
@@ -131,7 +133,7 @@ struct Entry {
     const std::uint64_t said = extension().cause;
     return said != 0 ? said : header.reply_to;
   }
-  // True if its sender is to be told how it ended, unless it was answered.
+  // True for a question: the receiver acknowledges it only if it did not answer it.
   [[nodiscard]] bool is_question() const {
     return (header.flags & kFlagRequiresAck) != 0 && extension().ack == 0;
   }

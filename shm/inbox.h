@@ -1,5 +1,5 @@
 #pragma once
-// The inbox table of a home, as its owner works on it: put, commit, take, done, requeue, reject,
+// The inbox table of a home, as its owner works on it: put, commit, take, done, requeue, bury,
 // revive.
 //
 // The order of stores is the whole point (each line is one store, top first):
@@ -9,7 +9,7 @@
 //   take      state = leased
 //   done      stamp of the slab, in the own link ... state = free
 //   requeue   state = queued, attempts + 1, or unchanged where the lease costs none
-//   reject    reason in the flags ... state = dead
+//   bury      reason in the flags ... state = dead
 //   revive    mark in the flags ... state = queued, no attempts ... reason out of the flags
 // The index and the free list are derived and may be anything after a kill.
 

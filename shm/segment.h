@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kPage = 4096;
 
 inline constexpr std::uint64_t kMagic = 0x31454e494c454542;  // "BEELINE1" in memory
 inline constexpr std::uint16_t kLayoutMajor = 1;             // differs: refuse
-inline constexpr std::uint16_t kLayoutMinor = 1;  // newer minor: refuse, older: refuse below 1.0
+inline constexpr std::uint16_t kLayoutMinor = 1;             // differs: refuse
 
 enum class SegmentKind : std::uint32_t {
   kNone = 0,

@@ -9,7 +9,7 @@
 namespace beeline {
 
 /// The targets of a broadcast: agents of the hive that are not finally dead, except the sender and
-/// the coordinator. The group is read at the moment of the broadcast.
+/// the coordinator. The sender reads the directory once, when it broadcasts.
 struct Group {
   enum class Kind : std::uint8_t {
     kAll,       ///< every agent that the rules let the sender send to

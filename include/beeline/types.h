@@ -340,7 +340,7 @@ struct InboxItem {
   std::uint32_t hops = 0;
   std::int32_t rank = 0;
   std::uint32_t length = 0;    ///< bytes
-  std::uint32_t attempts = 0;  ///< deliveries that ended without done
+  std::uint32_t attempts = 0;  ///< leases that failed; stops at 255
   std::int64_t sent_ns = 0;    ///< as Message::sent_ns()
   std::uint32_t ttl_ms = 0;    ///< after that it expires, 0 = never
   bool requires_ack = false;

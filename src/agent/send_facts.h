@@ -1,6 +1,6 @@
 #pragma once
-// A SendResult remembers numbers of a send that failed. SendFacts makes words of them: the problem,
-// the limit, the value, the next step.
+// A SendResult holds the numbers of a send that failed. SendFacts makes a text of them: the
+// problem, the limit, the value, the next step.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,26 +12,28 @@
 
 namespace beeline {
 
-// The words of a call that needs a peer and has none.
+// The error text of a call that was given no valid peer.
 inline constexpr std::string_view kNoPeer = "no peer: take one from Agent::peer()";
 
 struct SendFacts {
-  // `value`: of kFull the messages that the receiver has not taken, of kDenied the pid of the
-  // sender, of kNoMemory the bytes of the payload; 0 where that is not known.
+  // `value`: kFull: messages that the receiver has not taken; kDenied: pid of the sender;
+  // kNoMemory: bytes of the payload; 0: not known.
   [[nodiscard]] static SendResult of(SendStatus status, Pid to, std::uint64_t value = 0);
-  // A payload that is longer than the limit of the hive, or than what this agent sends.
+  // The result for a payload longer than the limit of the hive, or than the limit that this agent
+  // has set for its links.
   [[nodiscard]] static SendResult of_payload(Pid to, std::uint64_t bytes, std::uint64_t limit,
                                              bool is_limit_of_hive);
-  // The longer one of them is too long.
+  // The result for the longer of the two.
   [[nodiscard]] static SendResult of_texts(Pid to, std::string_view type, std::string_view channel);
   [[nodiscard]] static SendResult of_rate(Pid to, double per_second);
   [[nodiscard]] static SendResult of_hops(Pid to, std::uint32_t hops, std::uint32_t limit);
-  // In words of their own: the receiver was not found, or its link not opened, for example.
+  // Keeps the text of the error. Each thread keeps its newest 16. Ask for the text in the same
+  // thread, because another thread does not find it.
   [[nodiscard]] static SendResult of_error(const Error& error);
 
-  // Why it was not sent, without the receiver and the word of the status.
+  // The reason alone.
   [[nodiscard]] static std::string reason(const SendResult& result);
-  // The same after that word.
+  // The status, then the reason.
   [[nodiscard]] static std::string why(const SendResult& result);
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 // The send side of an agent. One ladder: send() calls try_once() (the lock and the link), which
-// calls admit() (the rate and the copy for the parent), which calls SendPath::write() (check, fill
-// and publish).
+// calls pass_on() (the rate), which calls SendPath::write() (check, fill, publish and ring).
+// Messages to a sibling, and those of other threads, go by admit(): it calls pass_on(), and then
+// shows the parent a copy of a message to a sibling.
 
 #include <cstdint>
 #include <span>
@@ -75,8 +76,8 @@ class Sender {
   // Why there is no link.
   [[nodiscard]] SendResult missing(Peer peer) const;
   [[nodiscard]] MessageId reserve_id();
-  // Asks for the next slot of the receiver that was sent to last. For calls after which probably
-  // something is sent at once (docs/cache-lines.md, Prefetch distances).
+  // Prefetches the slot behind the last message. For calls after which the agent probably sends
+  // something to the same receiver at once (docs/cache-lines.md, Prefetch distances).
   void prefetch_next_slot() const {
     if (next_slot_ != nullptr) shm::prefetch_for_write(next_slot_);
   }

@@ -18,10 +18,12 @@ namespace beeline::control {
 
 // The limit of open files of this process; the keeper's is the same.
 [[nodiscard]] std::size_t descriptor_limit();
-// How many descriptors the keeper may hold; at most a third of all is left for clients.
+// How many descriptors the keeper may hold. The rest is left for clients: a third of the limit, but
+// at most one for each possible agent.
 [[nodiscard]] std::size_t room_for_all();
-// How many the keeper may hold when one more link comes. A quarter of the rest is for the lives of
-// agents that come to read the links: one for each possible agent, and four, are enough.
+// How many the keeper may hold when one more link comes. A quarter of room_for_all() is held back
+// for the lives of agents that come to read the links. Each possible agent needs one life of four
+// descriptors (kFdsOfAgent), so at most that many are held back.
 [[nodiscard]] std::size_t room_for_links();
 
 // The coordinator's end of the pair. A packet sent here survives the coordinator: the keeper reads
@@ -33,7 +35,7 @@ class KeeperClient {
   KeeperClient() noexcept = default;
   explicit KeeperClient(os::PacketSocket socket) noexcept : socket_(std::move(socket)) {}
 
-  // Takes note of the records that the keeper holds already.
+  // Counts the descriptors of the records that the keeper holds already.
   void know(const KeptTable& table);
 
   // Stores or replaces a record now, or not at all; the keeper gets duplicates of the descriptors.
@@ -75,8 +77,8 @@ class KeeperClient {
     std::string packet;
     std::string emptied;  // the key that has no descriptors after this packet, if any
   };
-  // Until when to wait for a busy keeper, CLOCK_MONOTONIC; 0 if a call has waited for it in vain,
-  // so that only one call waits for a stopped keeper.
+  // Until when to wait for a busy keeper, CLOCK_MONOTONIC. 0 after a call has waited in vain. So
+  // only one call waits for a stopped keeper.
   [[nodiscard]] std::int64_t end_of_patience() const;
   [[nodiscard]] Result<void> settle_until(std::int64_t until_ns);
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,

@@ -28,7 +28,7 @@ bool Answers::open(std::uint64_t id, std::uint64_t alias, std::uint32_t from) {
   return true;
 }
 
-// By the id of the question or by its alias.
+// Finds an open question by either of its ids.
 Answers::Open::iterator Answers::find_open(const Name& name) {
   const auto found = open_.find(name);
   if (found != open_.end()) return found;

@@ -1,5 +1,6 @@
 #pragma once
-// The requests that wait for an answer, and the answers that this agent has ever asked for.
+// The requests that wait for an answer, the open questions, and the newest kRemembered ids that
+// this agent has asked under.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +18,15 @@ namespace beeline::receive {
 // A request that waits for its answer; lies with the caller while it waits.
 struct PendingReply {
   std::uint64_t request_id = 0;
-  std::uint64_t alias = 0;                // another id that the answer may name, 0 = none
-  std::uint32_t from = 0;                 // the only agent whose answer counts
-  bool for_ack = false;                   // waits for the acknowledgement, not for an answer
-  bool wants_word = false;                // of an answer: an acknowledgement says that none comes
-  bool is_blocking = false;               // its caller does nothing but wait
-  shm::EntryIndex entry = shm::kNoEntry;  // set when the answer has come
-  shm::EntryIndex word = shm::kNoEntry;   // set when the acknowledgement has come instead
+  std::uint64_t alias = 0;  // another id that the answer may name, 0 = none
+  std::uint32_t from = 0;   // the only agent whose answer counts
+  bool for_ack = false;     // waits for the acknowledgement, not for an answer
+  // The call also wants the acknowledgement that says that no answer comes.
+  bool wants_word = false;
+  bool is_blocking = false;  // its caller does nothing but wait
+  // Set when the answer has come, or with for_ack the acknowledgement.
+  shm::EntryIndex entry = shm::kNoEntry;
+  shm::EntryIndex word = shm::kNoEntry;  // set when the acknowledgement has come instead
 
   void set(const shm::MessageHeader& header, shm::EntryIndex at) {
     (shm::is_ack(header) && !for_ack ? word : entry) = at;
@@ -37,8 +40,8 @@ class Answers {
 
   [[nodiscard]] const std::vector<PendingReply*>& pending() const { return pending_; }
   [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
-  // The wait that this message of `from` ends, as its answer or by saying that there is none; null
-  // if there is none.
+  // Returns the request that this message of `from` ends; null if no request waits. An
+  // acknowledgement ends one by saying that no answer comes.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
                                           const shm::MessageHeader& header) const {
     PendingReply* const waiting = waiting_for(from, header.reply_to, is_ack(header));
@@ -47,29 +50,29 @@ class Answers {
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from, std::uint64_t reply_to,
                                           bool is_ack) const;
 
-  // The request that an acknowledgement of `from` ends without a reply; null if there is none.
+  // Returns the request that an acknowledgement of `from` ends without an answer; null if there is
+  // none.
   [[nodiscard]] PendingReply* left_by(std::uint32_t from, std::uint64_t reply_to) const;
 
   // ---- Answers that nobody waits for ----
-  // `from` is asked: its first answer is welcome whenever it comes, by the id of the question or by
-  // its alias (0 = none). False: kMostOpenQuestions are open.
+  // Notes a question to `from`. Its first answer counts whenever it comes, under either id (alias
+  // 0: there is no other one). False: kMostOpenQuestions are open.
   [[nodiscard]] bool open(std::uint64_t id, std::uint64_t alias, std::uint32_t from);
-  // The question was not sent after all.
+  // Removes a question that was not sent.
   void withdraw(std::uint64_t id, std::uint32_t from);
-  // Nothing more comes from this agent.
+  // Removes the open questions to this agent. Those that remember() noted stay known.
   void forget(std::uint32_t from);
-  // Counts the first answer to an open question, by either id, as come. False: it is late, or one
-  // too many.
+  // Marks the question as answered. `id`: either of its ids. False: no such question is open.
   bool close(std::uint64_t id, std::uint32_t from);
-  // `from` was asked, and answers that come now are late: they are never ordinary messages. The
-  // newest kRemembered are known.
+  // Notes that `from` was asked under this id, and that an answer from now on is late: it is never
+  // an ordinary message. Only the newest kRemembered ids stay known.
   void remember(std::uint64_t id, std::uint32_t from);
   // The same of a request, by both ids.
   void remember_asked(const PendingReply& pending) {
     remember(pending.request_id, pending.from);
     remember(pending.alias, pending.from);
   }
-  // Whether `from` answers something that it was asked.
+  // True if this agent has asked `from` under this id, as far as it remembers.
   [[nodiscard]] bool was_asked(std::uint64_t id, std::uint32_t from) const;
 
  private:

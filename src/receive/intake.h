@@ -73,8 +73,9 @@ class Intake {
   [[nodiscard]] static bool prepare(const InLink& link, const shm::HeaderWords& words) {
     return !words.in_slab() || prepare_slab(link, words.slab(), words.generation());
   }
-  // Nobody has ever asked for it, nor does it say that it is an answer. SUBTLE: by values, so that
-  // a caller that has the words of the header in registers keeps them there.
+  // This agent does not remember that it asked for it, and its type does not say that it is an
+  // answer. SUBTLE: by values, so that a caller that has the words of the header in registers keeps
+  // them there.
   [[nodiscard]] bool nobody_asked(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
     return !answers_.was_asked(reply_to, link.owner_pid()) &&
            link.known_type(type) != KnownType::kTaskResponse;

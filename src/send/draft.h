@@ -19,7 +19,7 @@ struct Envelope {
   std::uint64_t reply_to = 0;
   std::uint32_t ttl_ms = 0;
   std::uint16_t hops = 0;
-  const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
+  const shm::Extension* extension = nullptr;  // null: the message has no extension
   std::uint16_t flags =
       0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
   friend bool operator==(const Envelope&, const Envelope&) = default;
@@ -34,7 +34,7 @@ struct Draft {
   std::uint64_t id = 0;                 // from SendPath::reserve_id(); 0: none yet
   shm::SlabPool::Loan* loan = nullptr;  // its slab is kNoSlab once the link has taken it over
 
-  // The compiler knows it where it knows the envelope.
+  // Costs nothing if the compiler knows the envelope.
   [[nodiscard]] bool is_plain() const { return &envelope == &kPlainEnvelope; }
   [[nodiscard]] shm::Lane lane() const {
     return envelope.rank <= shm::kRankCritical ? shm::Lane::kUrgent : shm::Lane::kNormal;

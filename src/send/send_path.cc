@@ -12,7 +12,8 @@ namespace beeline::send {
 
 namespace {
 
-// A slot is asked for so many slots before its turn (docs/cache-lines.md, Prefetch distances).
+// The sender prefetches a slot this many slots before its turn (docs/cache-lines.md, Prefetch
+// distances).
 constexpr std::uint64_t kSlotsAhead = 8;
 
 // The extension and the payload behind it.
@@ -182,7 +183,7 @@ TakenSlab SendPath::fill_carrying(OutLink& link, Draft draft) {
   return slab;
 }
 
-// For the next payload of such a length (docs/cache-lines.md, Prefetch distances).
+// See docs/cache-lines.md, Prefetch distances.
 void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length) {
   if (length > shm::kBytesAhead) return;
   const std::uint32_t next = link.slabs.next(link.view().layout().class_of(slab));

@@ -1,7 +1,7 @@
 #pragma once
-// The send path: write header and payload into the next slot, publish, fence, look where the
-// receiver is, ring it if it sleeps. No system call but that ring, no lock, and no allocation
-// for a message that lies in its slot.
+// The send path: check, write header and payload into the next slot, publish, fence, look where the
+// receiver is, ring it if it sleeps. It takes no lock. Its system calls are that ring, and memory
+// for slabs and strings that are new. A message that lies in its slot needs no allocation.
 
 #include <functional>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace beeline::send {
 
-// Copies of messages, to parents and of broadcasts, are whole up to this many bytes.
+// A copy for a parent, or a broadcast, carries at most this many bytes of the payload.
 inline constexpr std::size_t kMaxCopyBytes = 64U << 10;
 
 // The lane and position of a message.
@@ -21,18 +21,18 @@ struct SentPlace {
   std::uint64_t position = 0;
 };
 
-// Tells where a life of a peer is rung and which link of ours it reads receipts into; found by the
-// agent.
+// The place to ring a life of a peer, and the peer's own link to us, in which its receipts lie. The
+// agent finds both.
 struct PeerLife {
   wake::Bell bell;
-  const shm::LinkView* link = nullptr;  // the peer's own link to us, null if it has not opened one
-  bool known = false;
+  const shm::LinkView* link = nullptr;  // null: the peer has not opened it, or we do not know it
+  bool known = false;                   // the agent can ring this life
 };
 using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
 
 // Rises with each message that this thread has sent, and with those of others that it has flushed
-// (SharedSender). A receiver that puts off a look at its lanes does not put off one at messages
-// that its own thread has sent, through whichever agent.
+// (SharedSender). A receiver may postpone a look. It looks at once if its thread has sent something
+// since, through any agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
@@ -46,8 +46,8 @@ class IdSource {
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t next() {
     if (counter_ >= limit_) {
       limit_ += kBlock;
-      // relaxed: the publish of the slot (publish_slot) keeps it before whatever shows an id of the
-      // block; read by a successor after death.
+      // relaxed: publish_slot() releases this store before any id of the block is visible. A
+      // successor reads it.
       reserved_->relaxed_store(limit_);
     }
     ++counter_;
@@ -69,44 +69,45 @@ class SendPath {
   SendPath(std::uint32_t pid, shm::Atomic<std::uint64_t>& reserved_ids, FindLife find_life)
       : ids_(pid, reserved_ids), find_life_(std::move(find_life)) {}
 
-  // The places of all links must be named again after it.
+  // Call set_place() for every link afterwards.
   void set_directory(const shm::DirectoryView& directory) { directory_ = directory; }
-  // The receiver has this place in the directory, and the coordinator has given the link to this
-  // life of it (0: to none yet). REQUIRES: index < shm::kMaxAgents.
+  // Says where the receiver's word lies, and to which of its lives the link was opened (0: to none
+  // yet). REQUIRES: index < shm::kMaxAgents.
   void set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation);
 
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
 
-  // Checks, fills and publishes, or says why not; kFull may be tried again. The draft has an id.
-  // Its loan stays the caller's unless the message was published: then the status is kOk, or
-  // kPeerDead where the receiver was seen to be dead only then, and nobody will take it
-  // (OutLink::Counts::orphaned).
+  // Checks, fills, publishes and rings, or says why not; kFull may be tried again. The draft has an
+  // id. Its loan stays the caller's unless the message was published: then the status is kOk, or
+  // kPeerDead if the sender saw only after the publish that the receiver is dead. No agent takes
+  // such a message (OutLink::Counts::orphaned).
   // SUBTLE: by value, so that a caller's draft has no address and needs no memory.
   [[gnu::always_inline]] [[nodiscard]] SendStatus write(OutLink& link, Draft draft) {
     return draft.is_plain() ? write_plain(link, draft.payload, draft.id, draft.loan)
                             : write_any(link, draft);
   }
-  // Shows a message between siblings, as it was written to one, to their parent through the link to
-  // it: low rank, whole up to kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped
-  // and counted once the lane is half full, or half of the slabs that it needs.
+  // Writes a copy of a message to a sibling into the link to the parent, with low rank and cut at
+  // kMaxCopyBytes. It rings nobody and waits for nothing. It drops and counts the copy if the link
+  // is closed or half full: half of the lane, or half of the slabs of the copy's size.
   void write_copy(OutLink& parent, const Draft& original, std::uint32_t sibling);
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
-  // When the last message was sent, or found not to go, on the coarse clock.
+  // When the last message was sent or refused, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // The place of the last message.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
-  // The slot behind it; null before the first message. Its link may be gone: for hints alone.
+  // The slot behind that place; null before the first message. For a prefetch alone, because its
+  // link may be gone.
   [[nodiscard]] const void* next_slot() const { return next_slot_; }
-  // The agent has learnt of a life or a link of this peer: looks it up again.
+  // Looks up the receiver's life again. The agent calls it when it has learnt of a life or a link.
   void refresh(OutLink& link);
   // The receiver is dead and has no place in the directory; this was its last life.
   void bury(OutLink& link, std::uint64_t last_life);
 
-  // Before a sender blocks: sets the space word of the link, so that the receiver rings after it
-  // has taken something. The word stays until nobody of this agent wants it any more.
+  // Adds or removes a reason for the space word of the link. While there is one, the receiver rings
+  // after it has taken something. A sender adds one before it blocks.
   static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
@@ -122,7 +123,7 @@ class SendPath {
   [[nodiscard]] SendStatus write_any(OutLink& link, const Draft& draft);
   [[nodiscard]] SendStatus write_plain(OutLink& link, std::span<const std::byte> payload,
                                        std::uint64_t id, shm::SlabPool::Loan* loan);
-  // Its steps, and all of them. SUBTLE: by value, as for write().
+  // All the steps of write(). SUBTLE: by value, as for write().
   [[gnu::always_inline]] [[nodiscard]] SendStatus take_steps(OutLink& link, Draft draft);
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] SendStatus check(OutLink& link, const Draft& draft);
@@ -135,9 +136,10 @@ class SendPath {
                                                           const shm::MessageHeader& header,
                                                           std::uint64_t generation,
                                                           const void* area);
-  // The slab is out with the message of this header.
+  // Writes the number of the slab into the header, and marks the slab as out.
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
                                                shm::MessageHeader& header);
+  // Prefetches the slab that the next payload of this size probably gets.
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // The rare steps: a look for receipts; the numbers of type and channel.
   [[nodiscard]] static SendStatus find_space(OutLink& link, shm::Lane lane, bool control);

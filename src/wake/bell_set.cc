@@ -74,7 +74,7 @@ void BellSet::drain() const {
     os::drain_event(own_.get());
     return;
   }
-  // A descriptor that does not fit makes the next wait end at once.
+  // At most 32 are drained. The next wait ends at once for the rest.
   std::array<int, 32> ready{};
   const std::size_t count = os::ready_in_joint(joint_.get(), ready);
   for (std::size_t i = 0; i < count; ++i) {

@@ -24,8 +24,8 @@ class BellSet {
 
   // The own eventfd, -1 in an empty set.
   [[nodiscard]] int own() const { return own_.get(); }
-  // Readable when a peer has rung, also one that is added later: for a user that waits outside of
-  // the library.
+  // Becomes readable when any peer rings, also a peer that is added later. A user may wait on it
+  // outside of the library.
   [[nodiscard]] int joint() const { return joint_.get(); }
   // The descriptor for a wait that begins now.
   [[nodiscard]] int fd() const {
@@ -42,7 +42,8 @@ class BellSet {
   bool complete();
   // Closes the eventfd of a life.
   void forget(std::uint64_t incarnation);
-  // Watches another descriptor too, which is not owned. Errors: kSystem.
+  // Watches another descriptor too, a timer for example, which is not owned. drain() reads it if a
+  // peer of another user has a bell. Errors: kSystem.
   [[nodiscard]] Result<void> watch(int fd);
   // Watches another descriptor during one wait; the wait ends when it is readable. Reads nothing
   // from it.
@@ -50,7 +51,8 @@ class BellSet {
   void dismiss(int fd);
 
   void signal_self() const;
-  // Takes the rings out of the eventfds.
+  // Takes the rings out of the eventfds. If there are eventfds of other users, it also reads each
+  // watch()ed descriptor that is readable.
   void drain() const;
 
  private:

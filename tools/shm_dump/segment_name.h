@@ -28,11 +28,12 @@ struct SegmentName {
 [[nodiscard]] std::optional<SegmentName> parse_segment_name(std::string_view text,
                                                             std::string_view hive);
 
-// The name of a segment of any hive without that hive: "home-9-5000". Any other text stays whole.
+// Cuts "beeline-HIVE-" off the name of a segment: "home-9-5000" is left. Any other text stays
+// whole.
 [[nodiscard]] std::string_view short_segment_name(std::string_view name);
 
-// The name of a memfd in the target of a link in /proc/PID/fd, for example
-// "/memfd:NAME (deleted)"; empty for any other target.
+// Returns NAME from "/memfd:NAME (deleted)", the form that /proc/PID/fd shows. Empty for any other
+// target.
 [[nodiscard]] std::string_view memfd_name(std::string_view target);
 
 }  // namespace beeline::dump
