@@ -37,7 +37,7 @@ RESULT = r"<tl/expected\.hpp>|<beeline/result\.h>"
 ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
     ("include/beeline/", (STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
-    ("src/os/", (STD, SYSTEM, r"<boost/[^>]+>", RESULT, OWN % "src/os")),
+    ("src/os/", (STD, SYSTEM, RESULT, OWN % "src/os")),
 )
 FORBIDDEN_INCLUDES = (
     ("src/send/", (OWN % "src/receive", OWN % "src/control")),
