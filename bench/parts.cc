@@ -87,7 +87,7 @@ shm::MessageHeader header_of(std::uint64_t number) {
   header.sent_ns = static_cast<std::int64_t>(100 * (number + 1));
   header.rank = kMixedRanks[number % kMixedRanks.size()];
   header.length = shm::kInlineBytes;
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   return header;
 }
 

@@ -90,13 +90,12 @@ struct EntryCopy {
 // is allocated.
 // SYNC(slab.stamp): acquire, pairs with stamp(); later loads from the predecessor see the message
 // that was finished.
-inline void copy_stamp(const LinkView& old, std::size_t bank, std::uint32_t slab,
-                       InheritedLink& link) {
-  link.stamps[slab] = old.stamp(bank, slab).observe();
+inline void copy_stamp(const LinkView& old, std::size_t bank, SlabIndex slab, InheritedLink& link) {
+  link.stamps[slab.value()] = old.stamp(bank, slab).observe();
 }
 
 inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& link) {
-  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) copy_stamp(old, bank, slab, link);
+  for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) copy_stamp(old, bank, slab, link);
   link.has_stamps = true;
 }
 
@@ -105,10 +104,10 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
 // the sender of it. If the message still lies in a lane, the successor takes it once more and
 // withdraws the stamp then. REQUIRES: all entries were copied. relaxed: the copy saw the entry
 // free, and the predecessor freed it after the stamp and after all work on the message.
-[[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank,
-                                              std::uint32_t slab, const InheritedLink& link) {
+[[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank, SlabIndex slab,
+                                              const InheritedLink& link) {
   const std::uint64_t now = old.stamp(bank, slab).relaxed_load();
-  return now > link.stamps[slab] && !link.held[slab] ? now : 0;
+  return now > link.stamps[slab.value()] && !link.held[slab.value()] ? now : 0;
 }
 
 // True if the old stamps say that this slab message was finished.
@@ -244,8 +243,8 @@ inline void inherit_entry(const Home& home, EntryIndex at, const EntryCopy& copy
 // allocated if there are old ones. relaxed: published by its name (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (!link.has_stamps) return;
-  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    own.stamp(bank, slab).relaxed_store(link.stamps[slab]);
+  for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) {
+    own.stamp(bank, slab).relaxed_store(link.stamps[slab.value()]);
   }
   own.bank(bank).stamps_ready.relaxed_store(1);
 }

@@ -32,6 +32,8 @@ class Id {
 using EntryIndex = Id<struct EntryTag, std::uint32_t>;
 // A row in the table of a home: one for each in-link.
 using RowIndex = Id<struct RowTag, std::uint16_t>;
+// A slab of a link, numbered through all its classes.
+using SlabIndex = Id<struct SlabTag, std::uint32_t>;
 
 }  // namespace beeline::shm
 

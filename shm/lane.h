@@ -159,13 +159,13 @@ struct VerifiedExtents {
 }
 
 // Checks the place of a payload that lies in a slab. `length` includes the texts that it carries.
-[[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint64_t length,
+[[nodiscard]] inline SlotFault check_slab(SlabIndex slab, std::uint64_t length,
                                           std::uint64_t generation, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
-  if (slab >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
+  if (slab.value() >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
   const std::size_t slab_class = layout.class_of(slab);
   const SlabClass& size = layout.classes[slab_class];
-  if (slab - size.first >= verified.slabs[slab_class]) return SlotFault::kBadSlab;
+  if (slab.value() - size.first >= verified.slabs[slab_class]) return SlotFault::kBadSlab;
   return length <= size.slab_bytes ? SlotFault::kNone : SlotFault::kBadLength;
 }
 
@@ -188,10 +188,11 @@ struct VerifiedExtents {
     }
   }
   if (is_inline) {
-    return header.length <= inline_room(header) && header.slab == kNoSlab ? SlotFault::kNone
-                                                                          : SlotFault::kBadLength;
+    return header.length <= inline_room(header) && slab_of(header) == kNoSlab
+               ? SlotFault::kNone
+               : SlotFault::kBadLength;
   }
-  return check_slab(header.slab, bytes_in_slab(header), generation, layout, verified);
+  return check_slab(slab_of(header), bytes_in_slab(header), generation, layout, verified);
 }
 // The fast check of a simple message. True: its words are sound. False: check_head() decides.
 [[nodiscard]] inline bool is_sound_simple(const HeaderWords& words, std::uint32_t owner_pid,

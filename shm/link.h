@@ -179,28 +179,28 @@ struct LinkLayout {
   [[nodiscard]] constexpr std::uint32_t total_slabs() const {
     return classes[kSlabClasses - 1].first + classes[kSlabClasses - 1].count;
   }
-  [[nodiscard]] constexpr std::size_t class_of(std::uint32_t slab) const {
-    BEELINE_DCHECK(slab < total_slabs(), slab, total_slabs());
+  [[nodiscard]] constexpr std::size_t class_of(SlabIndex slab) const {
+    BEELINE_DCHECK(slab.value() < total_slabs(), slab, total_slabs());
     std::size_t i = 0;
-    while (slab >= classes[i].first + classes[i].count) ++i;
+    while (slab.value() >= classes[i].first + classes[i].count) ++i;
     return i;
   }
-  [[nodiscard]] constexpr std::uint64_t slab_offset(std::uint32_t slab) const {
+  [[nodiscard]] constexpr std::uint64_t slab_offset(SlabIndex slab) const {
     const std::size_t i = class_of(slab);
-    return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
+    return slabs[i] + (slab.value() - classes[i].first) * classes[i].slab_bytes;
   }
   // The offset of the texts that a message carries in its slab.
-  [[nodiscard]] constexpr std::uint64_t carried_offset(std::uint32_t slab) const {
+  [[nodiscard]] constexpr std::uint64_t carried_offset(SlabIndex slab) const {
     return slab_offset(slab) + classes[class_of(slab)].slab_bytes - kCarriedBytes;
   }
   // Bytes from the start that a process maps while it needs no slab.
   [[nodiscard]] constexpr std::uint64_t first_part() const { return slabs[0]; }
   // The window that a slab lies in.
-  [[nodiscard]] constexpr Window window_of(std::uint32_t slab) const {
+  [[nodiscard]] constexpr Window window_of(SlabIndex slab) const {
     const std::size_t i = class_of(slab);
     const SlabClass& of = classes[i];
     if (of.in_one_window) return {of.first_window, slabs[i], of.count * of.slab_bytes};
-    return {of.first_window + slab - of.first, slab_offset(slab), of.slab_bytes};
+    return {of.first_window + slab.value() - of.first, slab_offset(slab), of.slab_bytes};
   }
   [[nodiscard]] constexpr std::uint64_t stamp_offset(std::size_t bank) const {
     return stamps + bank * kStampRowBytes;
@@ -228,7 +228,7 @@ class BasicLink {
                {layout_.urgent, contract.urgent_slots - std::uint64_t{1}}} {}
   // REQUIRES: `base` maps LinkLayout(contract).bytes bytes.
   BasicLink(T* base, const LinkContract& contract, WholeLink) : BasicLink(base, contract) {
-    for (std::uint32_t slab = 0; slab < layout_.total_slabs(); ++slab) {
+    for (SlabIndex slab(0); slab.value() < layout_.total_slabs(); ++slab) {
       const Window window = layout_.window_of(slab);
       windows_[window.number] = base + window.offset;
     }
@@ -247,9 +247,9 @@ class BasicLink {
   [[nodiscard]] std::uint32_t capacity(Lane lane) const {
     return lane == Lane::kUrgent ? contract_.urgent_slots : contract_.normal_slots;
   }
-  [[nodiscard]] Like<Atomic<std::uint64_t>>& stamp(std::size_t bank, std::uint32_t slab) const {
-    BEELINE_DCHECK(bank < kBanks && slab < kMaxSlabs, bank, slab);
-    return at<Atomic<std::uint64_t>>(layout_.stamp_offset(bank) + slab * 8ULL);
+  [[nodiscard]] Like<Atomic<std::uint64_t>>& stamp(std::size_t bank, SlabIndex slab) const {
+    BEELINE_DCHECK(bank < kBanks && slab.value() < kMaxSlabs, bank, slab);
+    return at<Atomic<std::uint64_t>>(layout_.stamp_offset(bank) + slab.value() * 8ULL);
   }
   // String `number` (from 1) as 4 words.
   [[nodiscard]] Like<WordArray<4>>& string(std::uint32_t number) const {
@@ -257,14 +257,14 @@ class BasicLink {
     return at<WordArray<4>>(layout_.strings + number * kStringBytes);
   }
   // REQUIRES: its window was shown.
-  [[nodiscard]] T* slab(std::uint32_t number) const {
+  [[nodiscard]] T* slab(SlabIndex number) const {
     const SlabClass& of = layout_.classes[layout_.class_of(number)];
-    const std::uint32_t index = number - of.first;
+    const std::uint32_t index = number.value() - of.first;
     if (!of.in_one_window) return windows_[of.first_window + index];
     return windows_[of.first_window] + index * of.slab_bytes;
   }
   // The address of the texts that a message carries in this slab. REQUIRES: as slab().
-  [[nodiscard]] T* carried(std::uint32_t number) const {
+  [[nodiscard]] T* carried(SlabIndex number) const {
     return slab(number) + (layout_.carried_offset(number) - layout_.slab_offset(number));
   }
   // The address of each mapped window, null while it is not mapped.

@@ -26,7 +26,7 @@ class SlabPool {
   explicit SlabPool(const LinkLayout& layout) : layout_(layout) {}
 
   struct Loan {
-    std::uint32_t slab = kNoSlab;
+    SlabIndex slab = kNoSlab;
     std::uint64_t generation = 0;
   };
 
@@ -50,37 +50,39 @@ class SlabPool {
         ++loaned_;
         ++generation_[slab];
         if (is_void(slab, generation_[slab])) ++generation_[slab];
-        return {slab, generation_[slab]};
+        return {SlabIndex(slab), generation_[slab]};
       }
     }
     return {};
   }
 
   // The slab that take() would give if its first look finds it free; kNoSlab otherwise.
-  [[nodiscard]] std::uint32_t next(std::size_t slab_class) const {
+  [[nodiscard]] SlabIndex next(std::size_t slab_class) const {
     const std::uint32_t slab = layout_.classes[slab_class].first + next_[slab_class];
-    return state_[slab] == State::kFree ? slab : kNoSlab;
+    return state_[slab] == State::kFree ? SlabIndex(slab) : kNoSlab;
   }
 
   // Gives back a loan that was never published.
   void put_back(const Loan& loan) {
     require_loaned(loan);
-    state_[loan.slab] = State::kFree;
+    state_[loan.slab.value()] = State::kFree;
     --loaned_;
   }
 
   // Marks a slab as out again: its message is not taken yet, although a life of the receiver
   // stamped it as finished. Does nothing if the slab was given to another message since.
   void take_back(const Loan& loan) {
-    if (state_[loan.slab] != State::kFree || generation_[loan.slab] != loan.generation) return;
-    state_[loan.slab] = State::kOut;
+    if (state_[loan.slab.value()] != State::kFree ||
+        generation_[loan.slab.value()] != loan.generation)
+      return;
+    state_[loan.slab.value()] = State::kOut;
     ++out_;
   }
 
   // The loan is in a slot now.
   void mark_out(const Loan& loan) {
     require_loaned(loan);
-    state_[loan.slab] = State::kOut;
+    state_[loan.slab.value()] = State::kOut;
     --loaned_;
     ++out_;
   }
@@ -99,7 +101,7 @@ class SlabPool {
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
       if (state_[slab] != State::kOut) continue;
       if (unread[slab]) continue;
-      const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
+      const std::uint64_t stamped = opposite.stamp(bank, SlabIndex(slab)).observe();
       if (is_void(slab, stamped)) continue;
       if (stamped > generation_[slab]) lied_to_ = true;
       if (stamped != generation_[slab]) continue;
@@ -123,7 +125,7 @@ class SlabPool {
                const std::bitset<kMaxSlabs>& unread) {
     void_.fill(0);
     for (std::uint32_t slab = 0; slab < layout_.total_slabs(); ++slab) {
-      const std::uint64_t stamped = opposite.stamp(bank, slab).relaxed_load();
+      const std::uint64_t stamped = opposite.stamp(bank, SlabIndex(slab)).relaxed_load();
       if (stamped <= generation_[slab]) continue;
       void_[slab] = stamped;
       if (state_[slab] != State::kOut || unread[slab]) continue;
@@ -155,10 +157,11 @@ class SlabPool {
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
 
   void require_loaned(const Loan& loan) const {
-    BEELINE_DCHECK(loan.slab < kMaxSlabs, loan.slab);
-    BEELINE_DCHECK(state_[loan.slab] == State::kLoaned, loan.slab, state_[loan.slab]);
-    BEELINE_DCHECK(generation_[loan.slab] == loan.generation, loan.slab, loan.generation,
-                   generation_[loan.slab]);
+    BEELINE_DCHECK(loan.slab.value() < kMaxSlabs, loan.slab);
+    BEELINE_DCHECK(state_[loan.slab.value()] == State::kLoaned, loan.slab,
+                   state_[loan.slab.value()]);
+    BEELINE_DCHECK(generation_[loan.slab.value()] == loan.generation, loan.slab, loan.generation,
+                   generation_[loan.slab.value()]);
   }
 
   // The slab to try next among `count`: every third one first, then those behind them, so that with

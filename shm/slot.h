@@ -16,13 +16,14 @@
 
 #include "shm/extension.h"
 #include "shm/identity.h"
+#include "shm/ids.h"
 #include "shm/segment.h"
 #include "shm/words.h"
 
 namespace beeline::shm {
 
 inline constexpr std::size_t kInlineBytes = 64;
-inline constexpr std::uint32_t kNoSlab = 0xffffffff;
+inline constexpr SlabIndex kNoSlab(0xffffffff);
 inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 
 // Flags of a message. The first seven travel; the others belong to the receiver, and no sender may
@@ -70,6 +71,11 @@ struct MessageHeader {
   std::uint32_t slab;  // slab number in the link, kNoSlab = inline
 };
 static_assert(sizeof(MessageHeader) == 48);
+
+// The slab of a message, kNoSlab where its payload lies inline.
+[[nodiscard]] constexpr SlabIndex slab_of(const MessageHeader& header) {
+  return SlabIndex(header.slab);
+}
 
 // The number of a type or channel that found no place in the link's table. Its text lies at the end
 // of the slab that holds the payload: two strings as in the table, type and channel.
@@ -173,7 +179,9 @@ class HeaderWords {
   [[nodiscard]] std::uint16_t hops() const { return static_cast<std::uint16_t>(words_[5] >> 16); }
 
   [[nodiscard]] bool in_slab() const { return (words_[5] & kFlagSlab) != 0; }
-  [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
+  [[nodiscard]] SlabIndex slab() const {
+    return SlabIndex(static_cast<std::uint32_t>(words_[5] >> 32));
+  }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
 
   // True if no flag changes how the receiver takes it: apart from its payload, its cause and the

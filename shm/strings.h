@@ -59,7 +59,7 @@ static_assert(sizeof(CarriedTexts) == kCarriedBytes);
 
 // Writes them at the end of a slab. REQUIRES: the payload of the slab leaves room
 // for them.
-inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view type,
+inline void carry_texts(const Link& link, SlabIndex slab, std::string_view type,
                         std::string_view channel) {
   const CarriedTexts texts{to_string_copy(type), to_string_copy(channel)};
   std::memcpy(link.carried(slab), &texts, sizeof(texts));
@@ -68,7 +68,7 @@ inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view t
 // A private copy of the carried texts. A length that is too large is cut to the size of the field.
 // REQUIRES: the window of the slab was shown.
 template <typename T>
-[[nodiscard]] CarriedTexts read_carried(const BasicLink<T>& link, std::uint32_t slab) {
+[[nodiscard]] CarriedTexts read_carried(const BasicLink<T>& link, SlabIndex slab) {
   CarriedTexts texts;
   std::memcpy(&texts, link.carried(slab), sizeof(texts));
   for (StringCopy* const text : {&texts.type, &texts.channel}) {

@@ -149,11 +149,13 @@ struct LaneShape {
                     make_message_id(owner_pid, 1));
     case SlotFault::kBadLength: {
       const bool in_slab = (header.flags & kFlagSlab) != 0;
-      if (!in_slab && header.slab != kNoSlab) {
-        return broken("slot.slab", field(offsetof(MessageHeader, slab)), header.slab, kNoSlab);
+      if (!in_slab && slab_of(header) != kNoSlab) {
+        return broken("slot.slab", field(offsetof(MessageHeader, slab)), header.slab,
+                      kNoSlab.value());
       }
-      const std::uint64_t limit =
-          in_slab ? layout.classes[layout.class_of(header.slab)].slab_bytes : inline_room(header);
+      const std::uint64_t limit = in_slab
+                                      ? layout.classes[layout.class_of(slab_of(header))].slab_bytes
+                                      : inline_room(header);
       return broken("slot.length", field(offsetof(MessageHeader, length)),
                     in_slab ? bytes_in_slab(header) : header.length, limit);
     }
@@ -165,7 +167,7 @@ struct LaneShape {
       if (copy.generation == 0) {
         return broken("slot.generation", at + offsetof(Slot, generation), 0, UINT64_MAX);
       }
-      const std::size_t i = layout.class_of(header.slab);
+      const std::size_t i = layout.class_of(slab_of(header));
       return broken("slot.slab_allocated", slab, header.slab - layout.classes[i].first + 1,
                     extents.slabs[i]);
     }

@@ -373,14 +373,14 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
     return fail(error_of(status), "loan of " + std::to_string(bytes) + " bytes for agent " +
                                       std::to_string(to.pid) + ": " + SendFacts::reason(refused));
   }
-  return Loan(&core_, to, {memory, bytes}, slab->slab, slab->generation);
+  return Loan(&core_, to, {memory, bytes}, slab->slab.value(), slab->generation);
 }
 
 // SUBTLE: there is one result, so it is written where the caller wants it.
 SendResult Sender::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   BEELINE_DCHECK(loan.valid(), loan.peer_.pid);
   prefetch_next_slot();
-  shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
+  shm::SlabPool::Loan slab{shm::SlabIndex(loan.slab_), loan.generation_};
   const SendResult result = send_with(
       options, loan.peer_, {.payload = {loan.data_, loan.size_}, .loan = &slab}, deadline);
   if (slab.slab == shm::kNoSlab) loan.core_ = nullptr;  // the link has it
@@ -392,7 +392,7 @@ void Sender::give_back(const Loan& loan) {
   const auto lock = life_.lock_send();
   // A link with a loan out is never let go.
   if (send::OutLink* link = links_.link_of(loan.peer_)) {
-    link->slabs.put_back({loan.slab_, loan.generation_});
+    link->slabs.put_back({shm::SlabIndex(loan.slab_), loan.generation_});
   }
 }
 

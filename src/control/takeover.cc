@@ -68,7 +68,7 @@ std::string read_text(LastReader& reader, int fd, const shm::LinkContract& contr
                       const shm::MessageHeader& header, std::uint16_t number, std::size_t place) {
   const shm::LinkLayout layout(contract);
   const std::uint64_t offset = number == shm::kCarriedText
-                                   ? layout.carried_offset(header.slab) + place
+                                   ? layout.carried_offset(shm::slab_of(header)) + place
                                    : layout.strings + number * shm::kStringBytes;
   shm::StringCopy copy;
   if (number == 0 || !reader.read_value(fd, offset, copy)) return {};
@@ -327,7 +327,8 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
     std::memcpy(letter.payload.data(), slot.inline_payload(),
                 std::min(length, shm::inline_room(slot.header)));
   } else {
-    const std::uint64_t offset = shm::LinkLayout(link.contract).slab_offset(slot.header.slab);
+    const std::uint64_t offset =
+        shm::LinkLayout(link.contract).slab_offset(shm::slab_of(slot.header));
     if (!reader_.read(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
       letter.payload.clear();
     }

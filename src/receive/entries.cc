@@ -16,7 +16,7 @@ void Entries::prefetch_next_payload() const {
   const shm::MessageHeader& header = entry(at).header;
   const InLink* const link = link_of(at);
   if (link != nullptr && header.length <= kMostBytes)
-    link->prefetch_slab(header.slab, header.length);
+    link->prefetch_slab(shm::slab_of(header), header.length);
 }
 
 shm::EntryIndex Entries::find_dead(std::uint64_t id) const {
@@ -45,14 +45,14 @@ shm::Atomic<std::uint64_t>* Entries::stamp_word(shm::EntryIndex at) {
   if (!entry(at).in_slab()) return nullptr;
   InLink* link = link_of(at);
   if (link == nullptr || !link->sink().valid() || !ensure_stamps(link->sink())) return nullptr;
-  return &link->sink().own->stamp(link->sink().bank, entry(at).header.slab);
+  return &link->sink().own->stamp(link->sink().bank, shm::slab_of(entry(at).header));
 }
 
 std::span<const std::byte> Entries::slab_payload(shm::EntryIndex at) const {
   const InLink* link = link_of(at);
   if (link == nullptr) return {};
   const shm::Entry& found = entry(at);
-  return {link->view().slab(found.header.slab), found.header.length};
+  return {link->view().slab(shm::slab_of(found.header)), found.header.length};
 }
 
 std::string_view Entries::sender_name(shm::EntryIndex at) const {
@@ -66,7 +66,7 @@ shm::StringCopy Entries::string_of(shm::EntryIndex at, std::uint16_t number,
   if (link == nullptr) return {};
   if (number <= link->verified().strings) return shm::read_string(link->view(), number);
   if (number != shm::kCarriedText || !entry(at).in_slab()) return {};
-  return shm::read_carried(link->view(), entry(at).header.slab).*carried;
+  return shm::read_carried(link->view(), shm::slab_of(entry(at).header)).*carried;
 }
 
 TypeText Entries::type(shm::EntryIndex at) const {

@@ -7,7 +7,7 @@ bool ensure_stamps(const ReceiptSink& sink) {
   if (bank.stamps_ready.relaxed_load() != 0) return true;
   const std::uint64_t offset = sink.own->layout().stamp_offset(sink.bank);
   if (!sink.memory->allocate(offset, shm::LinkLayout::kStampRowBytes)) return false;
-  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+  for (shm::SlabIndex slab(0); slab.value() < shm::kMaxSlabs; ++slab) {
     sink.own->stamp(sink.bank, slab)
         .relaxed_store(0);  // the bank may have served another life before
   }

@@ -37,7 +37,7 @@ void Intake::judge(InLink& link, shm::MessageHeader& header) const {
 }
 
 // SUBTLE: by values, so that the words stay in registers.
-bool Intake::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation) {
+bool Intake::prepare_slab(const InLink& link, shm::SlabIndex slab, std::uint64_t generation) {
   if (!link.sink().valid()) return true;
   if (!ensure_stamps(link.sink())) return false;
   if (link.has_old_stamps()) {

@@ -82,7 +82,7 @@ class Intake {
   }
 
  private:
-  [[nodiscard]] static bool prepare_slab(const InLink& link, std::uint32_t slab,
+  [[nodiscard]] static bool prepare_slab(const InLink& link, shm::SlabIndex slab,
                                          std::uint64_t generation);
   // If nothing is queued, the reader reads the message that is put next, unless a more urgent one
   // comes with it (docs/cache-lines.md, Prefetch distances).

@@ -126,11 +126,11 @@ void Kept::keep_slabs_bounded(shm::EntryIndex at) {
   const InLink* link = entries_.entry(at).in_slab() ? entries_.link_of(at) : nullptr;
   if (link == nullptr) return;
   const shm::LinkLayout& layout = link->view().layout();
-  const std::size_t slab_class = layout.class_of(entries_.entry(at).header.slab);
+  const std::size_t slab_class = layout.class_of(shm::slab_of(entries_.entry(at).header));
   const auto holds_one = [&](shm::EntryIndex kept) {
     const shm::Entry& other = entries_.entry(kept);
     return other.in_slab() && other.word().row == link->row() &&
-           layout.class_of(other.header.slab) == slab_class;
+           layout.class_of(shm::slab_of(other.header)) == slab_class;
   };
   std::vector<shm::EntryIndex> kept;
   for (const shm::EntryIndex letter : entries_.inbox().letters()) {

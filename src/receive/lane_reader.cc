@@ -25,7 +25,7 @@ Extents LaneReader::verify_slabs(std::size_t slab_class, std::uint32_t now) {
   std::uint32_t& known = verified_.slabs[slab_class];
   while (known < now) {
     const std::uint32_t until = of.in_one_window ? now : known + 1;
-    const auto opened = memory_.open_window(view_, of.first + known);
+    const auto opened = memory_.open_window(view_, shm::SlabIndex(of.first + known));
     if (!opened) return extents_of(opened);
     const Extents found =
         verify(layout.slabs[slab_class] + known * of.slab_bytes, (until - known) * of.slab_bytes);

@@ -78,7 +78,7 @@ class LaneReader {
   }
   // Asks for the lines of a payload in a slab, where they are few. REQUIRES: slab and length were
   // checked.
-  [[gnu::noinline]] void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
+  [[gnu::noinline]] void prefetch_slab(shm::SlabIndex slab, std::uint32_t length) const {
     if (length > shm::kBytesAhead) return;
     const std::byte* const lines = view_.slab(slab);
     for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);

@@ -79,7 +79,7 @@ Result<void> inherit_late_stamps(Inherited& from) {
   }
   const ReceiptSink& sink = from.own->sink();
   const shm::LinkView view = from.old.view();
-  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+  for (shm::SlabIndex slab(0); slab.value() < shm::kMaxSlabs; ++slab) {
     const std::uint64_t late = shm::late_stamp(view, from.old.bank, slab, from.link);
     if (late == 0) continue;
     if (!ensure_stamps(sink)) return fail(ErrorCode::kNoMemory, kNoRoomForReceipts);

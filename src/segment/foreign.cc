@@ -112,7 +112,7 @@ Result<void> Foreign::verify(std::uint64_t offset_bytes, std::uint64_t length_by
   return {};
 }
 
-Result<void> Foreign::open_window(shm::LinkView& view, std::uint32_t slab) {
+Result<void> Foreign::open_window(shm::LinkView& view, shm::SlabIndex slab) {
   BEELINE_CHECK(view.base() == data(), view.base(), data());
   const shm::Window window = view.layout().window_of(slab);
   if (view.window(window.number) != nullptr) return {};

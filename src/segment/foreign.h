@@ -49,7 +49,7 @@ class Foreign {
 
   // Maps the window of a slab if it is not mapped, and shows it to the view. REQUIRES: the view is
   // of this memory. Errors: kNoMemory (address space), kSystem.
-  [[nodiscard]] Result<void> open_window(shm::LinkView& view, std::uint32_t slab);
+  [[nodiscard]] Result<void> open_window(shm::LinkView& view, shm::SlabIndex slab);
 
   // Closes the descriptor: nothing more will be verified.
   void close_fd() { fd_.reset(); }

@@ -44,7 +44,7 @@ Result<void> Owned::allocate(std::uint64_t offset_bytes, std::uint64_t length_by
   return os::allocate(fd(), {start, end - start}, growth_);
 }
 
-Result<void> Owned::open_window(shm::Link& view, std::uint32_t slab) {
+Result<void> Owned::open_window(shm::Link& view, shm::SlabIndex slab) {
   BEELINE_CHECK(view.base() == data(), view.base(), data());
   const shm::Window window = view.layout().window_of(slab);
   if (view.window(window.number) != nullptr) return {};

@@ -33,7 +33,7 @@ class Owned {
 
   // Maps the window of a slab if it is not mapped, and shows it to the view. REQUIRES: the view is
   // of this memory. Errors: kNoMemory (address space), kSystem.
-  [[nodiscard]] Result<void> open_window(shm::Link& view, std::uint32_t slab);
+  [[nodiscard]] Result<void> open_window(shm::Link& view, shm::SlabIndex slab);
 
   // See os::Mapping.
   void hold_addresses_in_child() const noexcept;

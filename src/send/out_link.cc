@@ -64,7 +64,8 @@ void OutLink::each_unread_slab(Visit&& visit) const {
       const shm::Slot& slot = view_.slot(lane, at);
       const auto header = slot.header.load<shm::MessageHeader>();
       if ((header.flags & shm::kFlagSlab) == 0) continue;
-      visit(shm::SlabPool::Loan{header.slab, slot.generation.relaxed_load()});  // our own words
+      visit(shm::SlabPool::Loan{shm::slab_of(header),
+                                slot.generation.relaxed_load()});  // our own words
     }
   }
 }
@@ -102,7 +103,7 @@ void OutLink::go_on_with_heir() {
 
 std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {
   std::bitset<shm::kMaxSlabs> unread;
-  each_unread_slab([&](const shm::SlabPool::Loan& loan) { unread.set(loan.slab); });
+  each_unread_slab([&](const shm::SlabPool::Loan& loan) { unread.set(loan.slab.value()); });
   return unread;
 }
 
@@ -204,7 +205,7 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
   const std::uint32_t want = std::min(size.count, have + step);
   Result<void> done;
   for (std::uint32_t slab = have; done && slab < want; ++slab) {
-    done = memory_.open_window(view_, size.first + slab);
+    done = memory_.open_window(view_, shm::SlabIndex(size.first + slab));
   }
   if (done) {
     done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,

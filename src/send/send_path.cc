@@ -62,7 +62,7 @@ inline shm::MessageHeader SendPath::head(const Draft& draft, Names names) {
           .channel = names.channel,
           .flags = static_cast<std::uint16_t>(envelope.flags | extended),
           .hops = envelope.hops,
-          .slab = shm::kNoSlab};
+          .slab = shm::kNoSlab.value()};
 }
 
 inline void SendPath::put(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
@@ -102,7 +102,7 @@ inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
                                 shm::MessageHeader& header) {
   link.slabs.mark_out(slab);
   header.flags |= shm::kFlagSlab;
-  header.slab = slab.slab;
+  header.slab = slab.slab.value();
 }
 
 inline TakenSlab SendPath::fill_slab(OutLink& link, const Draft& draft, Names names) {
@@ -184,9 +184,9 @@ TakenSlab SendPath::fill_carrying(OutLink& link, Draft draft) {
 }
 
 // See docs/cache-lines.md, Prefetch distances.
-void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length) {
+void SendPath::prefetch_next_slab(const OutLink& link, shm::SlabIndex slab, std::size_t length) {
   if (length > shm::kBytesAhead) return;
-  const std::uint32_t next = link.slabs.next(link.view().layout().class_of(slab));
+  const shm::SlabIndex next = link.slabs.next(link.view().layout().class_of(slab));
   if (next == shm::kNoSlab) return;
   const std::byte* const lines = link.view().slab(next);
   for (std::size_t at = 0; at < length; at += shm::kLinePair) {

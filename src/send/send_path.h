@@ -140,7 +140,7 @@ class SendPath {
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
                                                shm::MessageHeader& header);
   // Prefetches the slab that the next payload of this size probably gets.
-  static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
+  static void prefetch_next_slab(const OutLink& link, shm::SlabIndex slab, std::size_t length);
   // The rare steps: a look for receipts; the numbers of type and channel.
   [[nodiscard]] static SendStatus find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static SendStatus name(OutLink& link, const Envelope& envelope, Names& names);

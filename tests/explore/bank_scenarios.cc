@@ -55,8 +55,8 @@ Scenario inherited() {
     const shm::Link link = fresh_link("link B>A", contract_of(2));
     shm::open_bank(old.bank(0), kLinkA, kNewCursor, 0);
     old.bank(0).stamps_ready.relaxed_store(1);
-    old.stamp(0, 0).relaxed_store(5);
-    link.stamp(0, 0).relaxed_store(9);  // of another life
+    old.stamp(0, kSlab).relaxed_store(5);
+    link.stamp(0, kSlab).relaxed_store(9);  // of another life
   };
   scenario.threads = {
       {"successor",
@@ -75,7 +75,7 @@ Scenario inherited() {
          if (bank == shm::kBanks) return;
          check(link.bank(bank).cursors[0].relaxed_load() == kNewCursor, "a cursor from nowhere");
          check(link.bank(bank).stamps_ready.observe() != 0, "stamps that are not ready");
-         check(link.stamp(bank, 0).relaxed_load() == 5, "a stamp of another life");
+         check(link.stamp(bank, kSlab).relaxed_load() == 5, "a stamp of another life");
        }},
   };
   return scenario;

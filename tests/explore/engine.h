@@ -26,7 +26,7 @@ inline constexpr std::int64_t kNever = INT64_MAX;
   header.sent_ns = static_cast<std::int64_t>(number);
   header.rank = shm::kRankNormal;
   header.length = 8;
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   return header;
 }
 [[nodiscard]] inline std::uint64_t payload_of(std::uint64_t number) { return number * 0x1111; }
@@ -174,7 +174,7 @@ struct Receiver {
   void ensure_stamps() const {
     shm::ReceiptBank& receipts = own.bank(bank);
     if (receipts.stamps_ready.relaxed_load() != 0) return;
-    for (std::uint32_t slab = 0; slab < 2; ++slab) own.stamp(bank, slab).relaxed_store(0);
+    for (shm::SlabIndex slab(0); slab.value() < 2; ++slab) own.stamp(bank, slab).relaxed_store(0);
     receipts.stamps_ready.publish(1);
   }
 };
@@ -210,7 +210,7 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
   const std::size_t bank = receipts.find_bank(link.key);
   if (bank == shm::kBanks) return bank;
   if (receipts.bank(bank).stamps_ready.relaxed_load() != 0) {
-    for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+    for (shm::SlabIndex slab(0); slab.value() < slabs; ++slab) {
       shm::copy_stamp(receipts, bank, slab, link);
     }
     link.has_stamps = true;
@@ -239,7 +239,7 @@ inline void inherit_late_stamps(const shm::LinkView& receipts, std::size_t bank,
                                 const shm::InheritedLink& link, std::uint32_t slabs,
                                 const Receiver& own) {
   if (!link.has_stamps && receipts.bank(bank).stamps_ready.relaxed_load() == 0) return;
-  for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+  for (shm::SlabIndex slab(0); slab.value() < slabs; ++slab) {
     const std::uint64_t late = shm::late_stamp(receipts, bank, slab, link);
     if (late == 0) continue;
     own.ensure_stamps();

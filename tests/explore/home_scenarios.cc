@@ -71,7 +71,7 @@ void put_and_take(std::uint64_t number) {
   take(number);
 }
 [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_of(std::uint64_t number) {
-  return number == 1 && victim.in_slab ? &stamps().stamp(0, 0) : nullptr;
+  return number == 1 && victim.in_slab ? &stamps().stamp(0, kSlab) : nullptr;
 }
 void done(std::uint64_t number, bool has_bank = true) {
   victim.fate[number] = Fate::kEnding;
@@ -206,7 +206,7 @@ void judge_home() {
     // A sender with a closed bank is gone, and its slabs with it.
     const bool has_stamps = victim.in_slab && bank != shm::kBanks;
     if (has_stamps && found.live[1] + found.in_lane[1] == 0) {
-      check(receipts.stamp(0, 0).relaxed_load() == kGeneration, "a slab is lost for ever");
+      check(receipts.stamp(0, kSlab).relaxed_load() == kGeneration, "a slab is lost for ever");
     }
   }
   // Those of the four messages that are in no lane were taken, also the old one.
@@ -358,7 +358,7 @@ void finish_in_slab() {
   commit(1);
   stamps().bank(0).cursors[0].publish(1);
   take(1);
-  explorer().read_plain(lanes().slab(0), 8);
+  explorer().read_plain(lanes().slab(kSlab), 8);
   done(1);
 }
 
@@ -376,9 +376,9 @@ void look_at_its_stamps() {
   Found found;
   look_at_entries(old, link, found);
   link.held[0] = found.live[1] != 0;
-  const bool is_finished = was_finished || shm::late_stamp(receipts, bank, 0, link) == kGeneration;
-  check(is_finished != link.held[0], "a slab is lost for ever, or given away while it is held");
-  if (is_finished) std::memset(lanes().slab(0), 1, 8);
+  const bool ended = was_finished || shm::late_stamp(receipts, bank, kSlab, link) == kGeneration;
+  check(ended != link.held[0], "a slab is lost for ever, or given away while it is held");
+  if (ended) std::memset(lanes().slab(kSlab), 1, 8);
 }
 
 Scenario inherit_stamps_of_the_living() {
@@ -387,8 +387,8 @@ Scenario inherit_stamps_of_the_living() {
                     "sender hears of it");
   scenario.set_up = [] {
     fresh_victim(true, {});
-    std::memset(lanes().slab(0), 0, 8);
-    explorer().watch(1, lanes().slab(0), 8, true);
+    std::memset(lanes().slab(kSlab), 0, 8);
+    explorer().watch(1, lanes().slab(kSlab), 8, true);
   };
   scenario.threads = {{"predecessor", [] { finish_in_slab(); }},
                       {"successor", [] { look_at_its_stamps(); }}};

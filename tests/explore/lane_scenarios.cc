@@ -105,10 +105,10 @@ Scenario slab(std::uint64_t count) {
   scenario.set_up = [] {
     pair = fresh_pair(2);
     pair.sender->slabs.set_allocated(0, 1);
-    std::byte* memory = pair.sender->own.slab(0);
+    std::byte* memory = pair.sender->own.slab(kSlab);
     std::memset(memory, 0, 16);
     // The content of the bank's row for another life.
-    pair.receiver->own.stamp(0, 0).relaxed_store(1);
+    pair.receiver->own.stamp(0, kSlab).relaxed_store(1);
     explorer().watch(0, memory, 16, true);
   };
   scenario.threads = {
@@ -128,7 +128,7 @@ Scenario slab(std::uint64_t count) {
            shm::MessageHeader header = message(number);
            header.flags = shm::kFlagSlab;
            header.length = 16;
-           header.slab = loan.slab;
+           header.slab = loan.slab.value();
            own.slabs.mark_out(loan);
            await([&own] { return own.has_space(shm::Lane::kNormal); });
            own.put(shm::Lane::kNormal, header, loan.generation, nullptr);
@@ -142,13 +142,13 @@ Scenario slab(std::uint64_t count) {
            const shm::SlotCopy copy = own.take(shm::Lane::kNormal);
            own.ensure_stamps();
            own.commit(shm::Lane::kNormal);
-           explorer().read_plain(own.in.slab(copy.header.slab), 16);
+           explorer().read_plain(own.in.slab(shm::slab_of(copy.header)), 16);
            std::uint64_t bytes[2];
-           std::memcpy(bytes, own.in.slab(copy.header.slab), 16);
+           std::memcpy(bytes, own.in.slab(shm::slab_of(copy.header)), 16);
            ++pair.taken;
            check(bytes[0] == payload_of(pair.taken) && bytes[1] == ~bytes[0],
                  "a payload in a slab is torn");
-           shm::stamp(own.own.stamp(own.bank, copy.header.slab), copy.generation);
+           shm::stamp(own.own.stamp(own.bank, shm::slab_of(copy.header)), copy.generation);
          }
        }},
   };

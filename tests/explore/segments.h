@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kPidB = 3;  // of the receiver
 inline constexpr std::uint64_t kLifeA = 11;
 inline constexpr std::uint64_t kLifeB = 12;
 inline constexpr shm::LinkKey kLinkA{kLifeA, 1};  // A's link to B
+inline constexpr shm::SlabIndex kSlab(0);         // the first one of a link
 
 // Lanes of `slots` slots, and payloads of 64 KiB at most.
 [[nodiscard]] constexpr shm::LinkContract contract_of(std::uint32_t slots) {

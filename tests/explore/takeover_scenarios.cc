@@ -49,15 +49,15 @@ void fresh_succession(const Size& size) {
   succession.inbox->grow_index(2);
   succession.inbox->add_entries(0, 1);
   shm::open_row(succession.home->row(shm::RowIndex(0)), kLinkA, kPidA, 0, 0);
-  for (std::uint32_t number = 0; number < size.slabs; ++number) {
-    std::memset(succession.sender->own.slab(number), 0, 8);
+  for (shm::SlabIndex slab(0); slab.value() < size.slabs; ++slab) {
+    std::memset(succession.sender->own.slab(slab), 0, 8);
   }
 }
 
 // The earlier messages are done.
 void watch_succession() {
-  for (std::uint32_t number = 0; number < succession.size.slabs; ++number) {
-    explorer().watch(0, succession.sender->own.slab(number), 8, true);
+  for (shm::SlabIndex slab(0); slab.value() < succession.size.slabs; ++slab) {
+    explorer().watch(0, succession.sender->own.slab(slab), 8, true);
   }
   explorer().watch(1, &succession.home->entry(shm::EntryIndex(0)), sizeof(shm::Entry), false);
   explorer().watch(1, &succession.home->control().next_arrival, 8, false);
@@ -86,7 +86,7 @@ void put_letter(std::uint64_t number, const shm::SlabPool::Loan& loan) {
   std::memcpy(own.own.slab(loan.slab), &payload, 8);
   shm::MessageHeader header = message(number);
   header.flags = shm::kFlagSlab;
-  header.slab = loan.slab;
+  header.slab = loan.slab.value();
   own.slabs.mark_out(loan);
   own.put(shm::Lane::kNormal, header, loan.generation, nullptr);
 }
@@ -111,7 +111,7 @@ void send_letters(std::uint64_t first) {
   }
 }
 
-void read_letter(const shm::LinkView& in, std::uint32_t slab, std::uint64_t number) {
+void read_letter(const shm::LinkView& in, shm::SlabIndex slab, std::uint64_t number) {
   std::uint64_t payload = 0;
   explorer().read_plain(in.slab(slab), 8);
   std::memcpy(&payload, in.slab(slab), 8);
@@ -141,9 +141,9 @@ void receive_letters() {
     const shm::EntryIndex at = put_in_home(copy);
     commit_in_home();
     inbox.take_best();
-    read_letter(own.in, copy.header.slab, number);
+    read_letter(own.in, shm::slab_of(copy.header), number);
     succession.begun = number;
-    inbox.done(at, &own.own.stamp(own.bank, copy.header.slab));
+    inbox.done(at, &own.own.stamp(own.bank, shm::slab_of(copy.header)));
     shm::crash_fence();  // its user goes on, and makes changes that others see
     succession.finished = number;
   }
@@ -153,9 +153,9 @@ void finish(const shm::SlotCopy& copy) {
   const std::uint64_t number = shm::counter_of_message(copy.header.id);
   check(number >= 1 && number <= succession.size.letters, "a message that nobody sent");
   ++succession.again[number];
-  read_letter(succession.second->in, copy.header.slab, number);
+  read_letter(succession.second->in, shm::slab_of(copy.header), number);
   succession.second->ensure_stamps();
-  shm::stamp(succession.second->own.stamp(0, copy.header.slab), copy.generation);
+  shm::stamp(succession.second->own.stamp(0, shm::slab_of(copy.header)), copy.generation);
 }
 
 // receive::inherit_link and receive::inherit_home, between two words of the coordinator.
@@ -246,7 +246,7 @@ Scenario takeover_from_the_living(const char* name, const Size& size, bool is_ta
     if (!is_taken) return commit_in_home();
     const Receiver& own = *succession.receiver;
     succession.begun = 1;
-    succession.inbox->done(held, &own.own.stamp(own.bank, first.header.slab));
+    succession.inbox->done(held, &own.own.stamp(own.bank, shm::slab_of(first.header)));
   };
   scenario.threads = {
       {"sender", [] { send_letters(2); }},

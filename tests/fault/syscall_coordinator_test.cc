@@ -256,7 +256,7 @@ Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
                 ASSERT_TRUE(liar->open(far_->pid()));
                 shm::MessageHeader forged{};
                 forged.id = shm::make_message_id(far_->pid(), 1);
-                forged.slab = shm::kNoSlab;
+                forged.slab = shm::kNoSlab.value();
                 const char payload[shm::kInlineBytes] = "";
                 const shm::Link link(liar->links.at(1).data(), shm::LinkContract{});
                 shm::publish_slot(link.slot(shm::Lane::kNormal, 0), 0, forged, 0, payload);

@@ -105,7 +105,7 @@ class Script {
     shm::MessageHeader header{};
     header.id = shm::make_message_id(kHostilePid, ++counter_);
     header.sent_ns = os::coarse_ns();
-    header.slab = shm::kNoSlab;
+    header.slab = shm::kNoSlab.value();
     const auto which = feed_.take<std::uint16_t>();
     const auto set = [&](unsigned bit, auto& field) {
       if ((which >> bit & 1U) != 0) field = feed_.take<std::decay_t<decltype(field)>>();
@@ -124,7 +124,8 @@ class Script {
     if (header.reply_to % 4 == 1) header.reply_to = kAsked;
     if ((which >> 14 & 1U) != 0) header.length %= 2048;
     if ((which >> 15 & 1U) != 0) header.slab %= 4;
-    if ((header.flags & shm::kFlagSlab) == 0 && (which & 4U) == 0) header.slab = shm::kNoSlab;
+    if ((header.flags & shm::kFlagSlab) == 0 && (which & 4U) == 0)
+      header.slab = shm::kNoSlab.value();
     unsigned char area[shm::kInlineBytes];
     for (auto& byte : area) byte = feed_.take<std::uint8_t>();
     shm::publish_slot(own().slot(lane, position), position, header, counter_, area);
@@ -161,7 +162,7 @@ class Script {
     if (out.has_space(shm::Lane::kNormal, false)) {
       const auto loan = out.take_slab(1 + feed_.below(2000));
       if (loan) {
-        FUZZ_DEMAND(loan->slab < out.view().layout().total_slabs());
+        FUZZ_DEMAND(loan->slab.value() < out.view().layout().total_slabs());
         out.slabs.mark_out(*loan);
       }
       out.lanes[0].advance();

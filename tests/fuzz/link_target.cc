@@ -29,7 +29,7 @@ BEELINE_FUZZ_TARGET(link) {
       header.type = 1;
       header.length = 40;
       header.flags = i == 3 ? shm::kFlagSlab : 0;
-      header.slab = i == 3 ? 2 : shm::kNoSlab;
+      header.slab = i == 3 ? 2 : shm::kNoSlab.value();
       const char area[shm::kInlineBytes] = "hello";
       shm::publish_slot(link.slot(shm::Lane::kNormal, i), i, header, i, area);
     }

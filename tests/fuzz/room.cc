@@ -66,7 +66,7 @@ void Room::honest_sends() {
   header.sent_ns = os::coarse_ns();
   header.rank = shm::kRankNormal;
   header.length = sizeof(sent_);
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   shm::publish_slot(honest_.view().slot(shm::Lane::kNormal, lane.tail()), lane.tail(), header, 0,
                     &sent_);
   lane.advance();
@@ -81,8 +81,8 @@ void Room::look_at(shm::EntryIndex at) {
   if (entry.in_slab()) {
     FUZZ_DEMAND(link != nullptr);
     const shm::LinkLayout& layout = link->view().layout();
-    const std::uint32_t slab = entry.header.slab;
-    FUZZ_DEMAND(slab < layout.total_slabs());
+    const shm::SlabIndex slab = shm::slab_of(entry.header);
+    FUZZ_DEMAND(slab.value() < layout.total_slabs());
     FUZZ_DEMAND(payload.data() == link->view().slab(slab));
     FUZZ_DEMAND(payload.size() <= layout.classes[layout.class_of(slab)].slab_bytes);
   }

@@ -246,7 +246,7 @@ Seeds takeover_seeds() {
       lie(kLanes).write(slot(kUntaken, kId) + 4, std::uint32_t{0x77777700}).input();
   seeds["slot_longer_than_its_room"] = lie(kLanes)
                                            .write(slot(kUntaken, kFlags), std::uint16_t{0})
-                                           .write(slot(kUntaken, kSlab), shm::kNoSlab)
+                                           .write(slot(kUntaken, kSlab), shm::kNoSlab.value())
                                            .input();
   seeds["slot_in_a_slab_that_is_none"] =
       lie(kLanes).write(slot(kUntaken, kSlab), ~std::uint32_t{0} - 1).input();

@@ -45,7 +45,7 @@ void write(Feed& feed, unsigned where, DeadAgent& agent, Sender& hostile) {
   }
   const shm::Link& lanes = hostile.own->view();
   if ((where & kSlabs) != 0 && lanes.window(0) != nullptr) {
-    scribble(feed, {lanes.slab(0), 1024}, 2);
+    scribble(feed, {lanes.slab(shm::SlabIndex(0)), 1024}, 2);
   }
   if ((where & kAnywhere) != 0) scribble(feed, link.first(layout.first_extent), 8);
 }

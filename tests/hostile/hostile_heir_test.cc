@@ -26,8 +26,8 @@ BEELINE_ROLE(stamper) {
   const auto done =
       villain.memory().allocate(villain.link().layout().stamps, shm::LinkLayout::kStampsBytes);
   ASSERT_TRUE(done) << done.error().text;
-  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
-    villain.link().stamp(0, slab).publish(~0ULL - slab);
+  for (shm::SlabIndex slab(0); slab.value() < shm::kMaxSlabs; ++slab) {
+    villain.link().stamp(0, slab).publish(~0ULL - slab.value());
   }
   bank.stamps_ready.publish(1);
   // Its home tells the truth about the lane, so that no message comes again.

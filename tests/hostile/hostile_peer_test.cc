@@ -214,7 +214,7 @@ BEELINE_ROLE(reader) {
     const auto& layout = villain.link().layout();
     const auto done = villain.memory().allocate(layout.stamps, shm::LinkLayout::kStampsBytes);
     ASSERT_TRUE(done) << done.error().text;
-    for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+    for (shm::SlabIndex slab(0); slab.value() < shm::kMaxSlabs; ++slab) {
       villain.link().stamp(0, slab).publish(~0ULL);
     }
     bank.stamps_ready.publish(1);

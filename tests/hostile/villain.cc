@@ -78,9 +78,9 @@ void Villain::open_link(const std::string& victim) {
 }
 
 std::byte* Villain::map_slabs() {
-  const auto opened = memory_.open_window(link_, 0);
+  const auto opened = memory_.open_window(link_, shm::SlabIndex(0));
   EXPECT_TRUE(opened) << opened.error().text;
-  return link_.slab(0);
+  return link_.slab(shm::SlabIndex(0));
 }
 
 void Villain::await_link_back() {
@@ -106,7 +106,7 @@ shm::MessageHeader Villain::sound() const {
   header.id = shm::make_message_id(pid(), counter_ + 1);
   header.sent_ns = os::coarse_ns();
   header.rank = shm::kRankNormal;
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   return header;
 }
 

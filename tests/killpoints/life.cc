@@ -81,7 +81,7 @@ Image Life::image() const {
   constexpr std::uint32_t kWatched[] = {kWatchedSlabs, kWatchedLargeSlabs};
   for (std::size_t c = 0; c < std::size(kWatched); ++c) {
     if (out->slabs.allocated(c) == 0) continue;
-    image.add(out->view().slab(places.classes[c].first),
+    image.add(out->view().slab(shm::SlabIndex(places.classes[c].first)),
               kWatched[c] * places.classes[c].slab_bytes);
   }
   return image;

@@ -42,7 +42,8 @@ void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
       shm::SlotCopy copy{};
       shm::copy_slot(link.view().slot(lane, at), copy);
       if ((copy.header.flags & shm::kFlagSlab) == 0) continue;
-      shm::stamp(liar.out->view().stamp(in.sink().bank, copy.header.slab), copy.generation);
+      shm::stamp(liar.out->view().stamp(in.sink().bank, shm::slab_of(copy.header)),
+                 copy.generation);
     }
     liar.out->view().bank(in.sink().bank).cursors[index].publish(tail);
   }

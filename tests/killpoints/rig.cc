@@ -69,7 +69,7 @@ void Rig::note_sent(const Letter& letter) {
       link.view().slot(place.lane, place.position).header.load<shm::MessageHeader>();
   if ((header.flags & shm::kFlagSlab) != 0) {
     const auto& classes = link.view().layout().classes;
-    const std::size_t c = link.view().layout().class_of(header.slab);
+    const std::size_t c = link.view().layout().class_of(shm::slab_of(header));
     const std::uint32_t watched = c == 0 ? kWatchedSlabs : kWatchedLargeSlabs;
     if (c > 1 || header.slab - classes[c].first >= watched) {
       throw RigError{"a slab is used that nobody watches"};

@@ -150,7 +150,7 @@ struct TestAgent {
     shm::MessageHeader header{};
     header.id = shm::make_message_id(pid(), position + 1);
     header.length = 5;
-    header.slab = shm::kNoSlab;
+    header.slab = shm::kNoSlab.value();
     const shm::Link link(links.at(serial).data(), shm::LinkContract{});
     const char payload[shm::kInlineBytes] = "hello";
     shm::publish_slot(link.slot(shm::Lane::kNormal, position), position, header, 0, payload);

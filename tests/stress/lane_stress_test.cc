@@ -125,7 +125,7 @@ class Sender {
       if (loan.slab == kNoSlab) return;
       fill(reinterpret_cast<std::uint64_t*>(link().slab(loan.slab)), counter, expected.length);
       header.flags = kFlagSlab;
-      header.slab = loan.slab;
+      header.slab = loan.slab.value();
     } else {
       fill(payload.data(), counter, expected.length);
     }
@@ -223,10 +223,10 @@ class Receiver {
     }
     InlineWords inlined;
     std::memcpy(inlined.data(), copy.payload, kInlineBytes);
-    const std::uint64_t* payload = expected.in_slab() ? slab(copy.header.slab) : inlined.data();
+    const std::uint64_t* payload = expected.in_slab() ? slab(slab_of(copy.header)) : inlined.data();
     if (!holds(payload, counter, expected.length)) return pair_.fail("torn payload", counter);
     if (expected.in_slab()) {
-      held_.push_back({copy.header.slab, copy.generation, counter, expected.length});
+      held_.push_back({slab_of(copy.header), copy.generation, counter, expected.length});
       while (held_.size() > dice_() % 24) finish_one();
     }
     ++received_;
@@ -243,12 +243,12 @@ class Receiver {
     stamp(pair_.to_sender.link.stamp(kBank, held.slab), held.generation);
   }
   [[nodiscard]] const LinkView& link() const { return pair_.to_receiver.view; }
-  [[nodiscard]] const std::uint64_t* slab(std::uint32_t number) const {
+  [[nodiscard]] const std::uint64_t* slab(SlabIndex number) const {
     return reinterpret_cast<const std::uint64_t*>(link().slab(number));
   }
 
   struct Held {
-    std::uint32_t slab;
+    SlabIndex slab;
     std::uint64_t generation;
     std::uint64_t counter;
     std::uint32_t length;

@@ -95,7 +95,7 @@ class DeadAgent {
     header.id = shm::make_message_id(sender.caller.pid, sender.sent + 1);
     header.sent_ns = os::coarse_ns();
     header.rank = shm::kRankNormal;
-    header.slab = shm::kNoSlab;
+    header.slab = shm::kNoSlab.value();
     return header;
   }
   // Publishes a message and returns its id. `area`: the kInlineBytes that lie in the slot.
@@ -125,7 +125,7 @@ class DeadAgent {
     shm::MessageHeader header = header_of(sender);
     header.flags = shm::kFlagSlab;
     header.length = length;
-    header.slab = loan->slab;
+    header.slab = loan->slab.value();
     return publish(sender, header, shm::Lane::kNormal, nullptr, loan->generation);
   }
 

@@ -292,7 +292,7 @@ TEST_F(AloneTest, ASlabThatCannotBeIsJudgedTheUsualWay) {
   };
   const shm::LinkLayout layout(test::kContract);
   lie(layout.total_slabs(), 1, 1);
-  lie(shm::kNoSlab, 1, 1);
+  lie(shm::kNoSlab.value(), 1, 1);
   lie(layout.classes[0].count - 1, 1, 1);  // not allocated
   lie(0, 1, 0);
   lie(0, static_cast<std::uint32_t>(layout.classes[0].slab_bytes + 1), 1);

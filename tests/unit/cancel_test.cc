@@ -269,7 +269,7 @@ TEST_F(CancelTest, AnOrderInASlabThatFindsNoRoomWaitsForItsPlace) {
   header.flags = shm::kFlagControl | shm::kFlagSlab;
   header.type = cancel_;
   header.reply_to = doomed;
-  header.slab = loan->slab;
+  header.slab = loan->slab.value();
   header.length = kLength;
   peer_->publish(header, Lane::kUrgent, nullptr, loan->generation);
   receiver_->drain_all();

@@ -14,10 +14,10 @@ using test::Peer;
 class SlotTest : public test::ReceiverTest {};
 
 // A sound header of a message with its payload in a slab.
-shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
+shm::MessageHeader in_slab(const Peer& peer, shm::SlabIndex slab) {
   shm::MessageHeader header = peer.sound();
   header.flags = shm::kFlagSlab;
-  header.slab = slab;
+  header.slab = slab.value();
   return header;
 }
 
@@ -149,7 +149,7 @@ TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
 TEST_F(SlotTest, MemoryThatIsAnnouncedAndNotThereEndsTheLink) {
   Peer& peer = join(100);
   peer.own.view().control().slabs_allocated[0].publish(8);
-  shm::MessageHeader header = in_slab(peer, 0);
+  shm::MessageHeader header = in_slab(peer, shm::SlabIndex(0));
   peer.publish(header, Lane::kNormal, nullptr, 1);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_TRUE(peer.link->quarantined());

@@ -319,7 +319,7 @@ TEST_F(DumpTest, EntriesLeadToTheirLinkAndItsStringsOrNowhere) {
   header.type = shm::kCarriedText;
   EXPECT_EQ(texts_of(&link, header).type, "");
   EXPECT_EQ(texts_of(nullptr, header).type, "#65535");
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   EXPECT_EQ(preview_of(header, {}, &link), "");
   EXPECT_EQ(texts_of(&link, header).type, "#65535");
 }

@@ -155,7 +155,7 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
   receive::LaneReader reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
   const LinkLayout layout(kLarge);
   struct Written {
-    std::uint32_t slab;
+    shm::SlabIndex slab;
     std::byte* at;
     const std::byte* seen;
     std::uint64_t bytes;
@@ -166,7 +166,7 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
       const auto loan = owner.take_slab(std::min(of.slab_bytes, kLarge.max_payload_bytes));
       ASSERT_TRUE(loan);
       std::byte* const at = owner.slab_bytes(*loan);
-      at[0] = at[of.slab_bytes - 1] = static_cast<std::byte>(loan->slab);
+      at[0] = at[of.slab_bytes - 1] = static_cast<std::byte>(loan->slab.value());
       ASSERT_EQ(reader.verify_extents(), Extents::kVerified);
       all.push_back({loan->slab, at, reader.view().slab(loan->slab), of.slab_bytes});
     }
@@ -174,8 +174,8 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
   for (const Written& each : all) {
     EXPECT_EQ(owner.view().slab(each.slab), each.at);
     EXPECT_EQ(reader.view().slab(each.slab), each.seen);
-    EXPECT_EQ(each.seen[0], static_cast<std::byte>(each.slab));
-    EXPECT_EQ(each.seen[each.bytes - 1], static_cast<std::byte>(each.slab));
+    EXPECT_EQ(each.seen[0], static_cast<std::byte>(each.slab.value()));
+    EXPECT_EQ(each.seen[each.bytes - 1], static_cast<std::byte>(each.slab.value()));
   }
 }
 

@@ -206,16 +206,16 @@ TEST_F(Handover, WithoutARowNothingWasCommitted) {
 }
 
 TEST_F(Handover, ASlabWhoseStampReachedItsGenerationWasDone) {
-  const SlotCopy copy = slab_message(1, 6, 10);
+  const SlotCopy copy = slab_message(1, SlabIndex(6), 10);
   for (const EntryState state : {EntryState::kQueued, EntryState::kLeased, EntryState::kDead}) {
-    old_own_.link.stamp(kOldBank, 6).publish(9);
+    old_own_.link.stamp(kOldBank, SlabIndex(6)).publish(9);
     copy_old_stamps();
     EXPECT_EQ(judge(state, 5, copy), Inherit::kTake) << "the loan before";
-    old_own_.link.stamp(kOldBank, 6).publish(10);
+    old_own_.link.stamp(kOldBank, SlabIndex(6)).publish(10);
     EXPECT_EQ(judge(state, 5, copy), Inherit::kTake) << "they are read once";
     copy_old_stamps();
     EXPECT_EQ(judge(state, 5, copy), Inherit::kNothing) << "killed between stamp and free";
-    old_own_.link.stamp(kOldBank, 6).publish(11);
+    old_own_.link.stamp(kOldBank, SlabIndex(6)).publish(11);
     copy_old_stamps();
     EXPECT_EQ(judge(state, 5, copy), Inherit::kNothing) << "a later loan is finished as well";
   }
@@ -223,11 +223,11 @@ TEST_F(Handover, ASlabWhoseStampReachedItsGenerationWasDone) {
 
 TEST_F(Handover, StampsThatWereNeverThereFinishNothing) {
   inherited_.stamps[6] = 10;
-  EXPECT_EQ(judge(EntryState::kLeased, 5, slab_message(1, 6, 10)), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kLeased, 5, slab_message(1, SlabIndex(6), 10)), Inherit::kTake);
 }
 
 TEST_F(Handover, ASlabEntryKeepsItsGeneration) {
-  poke(0, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(1, 6, 10, 900));
+  poke(0, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(1, SlabIndex(6), 10, 900));
   inherit(0);
   EXPECT_EQ(new_.home.entry(EntryIndex(0)).generation, 10U);
   EXPECT_EQ(new_.home.entry(EntryIndex(0)).header.slab, 6U);
@@ -277,10 +277,10 @@ TEST_F(Handover, HostileHeadersAreBadBeforeAnythingIsLookedUp) {
   SlotCopy too_long = inline_message(1);
   too_long.header.length = 65;
   EXPECT_EQ(judge(EntryState::kQueued, 5, too_long), Inherit::kBad);
-  for (const std::uint32_t slab : {inherited_.layout.total_slabs(), kMaxSlabs, 0x7fffffffU}) {
-    EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, slab, 1)), Inherit::kBad) << slab;
+  for (const std::uint32_t n : {inherited_.layout.total_slabs(), kMaxSlabs, 0x7fffffffU}) {
+    EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, SlabIndex(n), 1)), Inherit::kBad) << n;
   }
-  EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, 0, 1, 1025)), Inherit::kBad);
+  EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, SlabIndex(0), 1, 1025)), Inherit::kBad);
   SlotCopy type = inline_message(1);
   type.header.type = kMaxStrings + 1;
   EXPECT_EQ(judge(EntryState::kQueued, 5, type), Inherit::kBad);
@@ -299,7 +299,7 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     std::uint64_t raw[16];
     for (auto& word : raw) word = random();
     if ((i & 4) != 0) {  // one random word alone
-      const SlotCopy sound = (i & 8) != 0 ? inline_message(1) : slab_message(1, 2, 3);
+      const SlotCopy sound = (i & 8) != 0 ? inline_message(1) : slab_message(1, SlabIndex(2), 3);
       poke(0, {EntryState::kDead, 0, kOldRow, 5}, sound, kRejectedFlags);
       reinterpret_cast<const WordArray<16>&>(old_.view.entry(EntryIndex(0)))
           .load_bytes(raw, sizeof(raw));
@@ -349,15 +349,15 @@ TEST_F(Handover, AVeryOldEntryIsCommittedAfterEveryHandOver) {
 
 TEST_F(Handover, TheNewBankStartsFromTheOldStamps) {
   const test::LinkMemory own;
-  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    old_own_.link.stamp(kOldBank, slab).publish(slab * 3);
+  for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) {
+    old_own_.link.stamp(kOldBank, slab).publish(slab.value() * 3);
     old_own_.link.stamp(kOldBank + 1, slab).publish(7777);
   }
   copy_old_stamps();
   inherit_stamps(own.link, 0, inherited_);
   EXPECT_EQ(own.view.bank(0).stamps_ready.observe(), 1U);
-  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    EXPECT_EQ(own.view.stamp(0, slab).observe(), slab * 3);
+  for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) {
+    EXPECT_EQ(own.view.stamp(0, slab).observe(), slab.value() * 3);
     EXPECT_EQ(own.view.stamp(1, slab).observe(), 0U) << "the next bank is another life's";
   }
 }
@@ -371,7 +371,7 @@ TEST_F(Handover, WithoutOldStampsTheNewOnesAreNotReady) {
 
 TEST_F(Handover, TheOldHomeIsNeverChanged) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1));
-  poke(1, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(2, 0, 1));
+  poke(1, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(2, SlabIndex(0), 1));
   std::vector<std::byte> before(old_.memory.base(), old_.memory.base() + old_.memory.bytes());
   inherit(0);
   inherit(1);
@@ -395,10 +395,10 @@ class WholeHandover : public Handover {
     poke(0, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(1), 0, 30);
     poke(1, {EntryState::kLeased, 1, kOldRow, 1}, inline_message(2), 0, 31);
     poke(2, {EntryState::kDead, 0, kOldRow, 2}, inline_message(3), kRejectedFlags, 32);
-    poke(3, {EntryState::kLeased, 0, kOldRow, 3}, slab_message(4, 0, 5), 0, 33);  // stamped
+    poke(3, {EntryState::kLeased, 0, kOldRow, 3}, slab_message(4, SlabIndex(0), 5), 0, 33);  // done
     poke(4, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(5), kFlagUrgentLane, 34);
     poke(5, {EntryState::kQueued, 0, kOldRow, 6}, inline_message(6), 0, 35);  // not committed
-    old_own_.link.stamp(kOldBank, 0).publish(5);
+    old_own_.link.stamp(kOldBank, SlabIndex(0)).publish(5);
     copy_old_stamps();
   }
   // REQUIRES: rows of the new home are open. Returns the number of entries taken.

@@ -57,7 +57,7 @@ struct Heir {
     }
     return ids;
   }
-  [[nodiscard]] std::uint64_t stamp(std::uint32_t slab) const {
+  [[nodiscard]] std::uint64_t stamp(shm::SlabIndex slab) const {
     return back.view().stamp(link->sink().bank, slab).observe();
   }
 
@@ -87,7 +87,7 @@ class HeirTest : public ReceiverTest {
     EXPECT_TRUE(loan);
     shm::MessageHeader header = peer_->sound();
     header.flags = shm::kFlagSlab;
-    header.slab = loan->slab;
+    header.slab = loan->slab.value();
     header.length = kSlabBytes;
     peer_->publish(header, Lane::kNormal, nullptr, loan->generation);
     peer_->own.slabs.mark_out(*loan);

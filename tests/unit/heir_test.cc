@@ -30,15 +30,16 @@ TEST_F(HeirTest, CursorsThatCannotBeLoseNothingThatLiesInTheLane) {
 
 TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
   ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
-  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
-    peer_->back.view().stamp(peer_->link->sink().bank, slab).publish(~0ULL - slab);
+  for (shm::SlabIndex slab(0); slab.value() < shm::kMaxSlabs; ++slab) {
+    peer_->back.view().stamp(peer_->link->sink().bank, slab).publish(~0ULL - slab.value());
   }
   const shm::SlabPool::Loan loan = say_in_slab();
   Heir first = heir();
   ASSERT_TRUE(first.done);
   EXPECT_EQ(first.lease_all(), ids(1, 1));
   EXPECT_EQ(first.stamp(loan.slab), loan.generation - 1);
-  EXPECT_EQ(first.stamp(loan.slab + 1), ~0ULL - loan.slab - 1) << "of no message: its sender's";
+  EXPECT_EQ(first.stamp(shm::SlabIndex(loan.slab.value() + 1)), ~0ULL - loan.slab.value() - 1)
+      << "of no message: its sender's";
   // The life dies with the lease. Its successor would take the message for finished.
   Heir second(first.receiver, first.back, *peer_, kReaderLife + 2);
   ASSERT_TRUE(second.done);

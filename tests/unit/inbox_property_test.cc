@@ -83,7 +83,7 @@ struct Message {
   EntryWord word;
   Lane lane = Lane::kNormal;
   bool indexed = true;
-  std::uint32_t slab = kNoSlab;
+  SlabIndex slab = kNoSlab;
   IndexNode node{};  // its place in the order; key and arrival find it again in every life
 };
 
@@ -231,7 +231,7 @@ class Story {
     Message message;
     if (operation.kind >= 48) {
       message.slab = free_slab(row, operation.pick);
-      copy = test::slab_message(counter_, message.slab, ++link.generation[message.slab]);
+      copy = test::slab_message(counter_, message.slab, ++link.generation[message.slab.value()]);
     }
     copy.header.rank = operation.rank;
     message.id = copy.header.id;
@@ -245,8 +245,8 @@ class Story {
     require(model_.emplace(at, message).second);
     ++uncommitted_;
   }
-  std::uint32_t free_slab(std::uint16_t row, std::uint32_t pick) const {
-    for (std::uint32_t slab = pick % 128;; slab = (slab + 1) % 128) {
+  SlabIndex free_slab(std::uint16_t row, std::uint32_t pick) const {
+    for (SlabIndex slab(pick % 128);; slab = SlabIndex((slab.value() + 1) % 128)) {
       const bool busy = std::any_of(model_.begin(), model_.end(), [&](const auto& place) {
         return place.second.slab == slab && place.second.word.row == RowIndex(row);
       });
@@ -364,7 +364,7 @@ class Story {
     if (in_use) return;
     close_row(home().control(), home().row(RowIndex(row)));
     close_bank(life_->own.link.bank(row));
-    for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) {
       life_->own.link.stamp(row, slab).publish(0);
     }
     links_[row] = InLink{links_[row].serial + 1, {}, {}, {}};
@@ -447,7 +447,7 @@ class Story {
       require(entry.state.observe() == message.word.pack());
       require(entry.header.id == message.id);
       require(lane_of(entry.header) == message.lane);
-      require(entry.header.slab == message.slab);
+      require(slab_of(entry.header) == message.slab);
       const std::string text = std::to_string(counter_of_message(message.id));
       require(entry.in_slab() || std::memcmp(entry.payload, text.data(), text.size()) == 0);
       ++count[static_cast<std::size_t>(message.word.state)];

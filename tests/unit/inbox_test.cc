@@ -347,7 +347,7 @@ TEST_F(InboxTest, AfterARebuildTheOldestDeadLetterIsTheOneThatArrivedFirst) {
 
 TEST_F(InboxTest, FinishingStampsTheSlabOfTheMessage) {
   Atomic<std::uint64_t> stamp_word{0};
-  const EntryIndex at = receive(slab_message(1, 0, 42));
+  const EntryIndex at = receive(slab_message(1, SlabIndex(0), 42));
   EXPECT_TRUE(home().entry(at).in_slab());
   take_best();
   EXPECT_EQ(stamp_word.observe(), 0U);
@@ -357,7 +357,7 @@ TEST_F(InboxTest, FinishingStampsTheSlabOfTheMessage) {
 
 TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
   Atomic<std::uint64_t> stamp_word{0};
-  const EntryIndex at = receive(slab_message(1, 0, 42));
+  const EntryIndex at = receive(slab_message(1, SlabIndex(0), 42));
   take_best();
   inbox_.bury(at, DeadReason::kExpired);
   EXPECT_EQ(stamp_word.observe(), 0U);

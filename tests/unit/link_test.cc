@@ -62,11 +62,11 @@ TEST(LinkLayout, EverySlabLiesInItsClassAndInTheSegment) {
     const LinkLayout layout(contract);
     ASSERT_LE(layout.total_slabs(), kMaxSlabs);
     std::uint64_t end = 0;
-    for (std::uint32_t slab = 0; slab < layout.total_slabs(); ++slab) {
+    for (SlabIndex slab(0); slab.value() < layout.total_slabs(); ++slab) {
       const std::size_t slab_class = layout.class_of(slab);
       ASSERT_LT(slab_class, kSlabClasses);
-      EXPECT_GE(slab, layout.classes[slab_class].first);
-      EXPECT_LT(slab, layout.classes[slab_class].first + layout.classes[slab_class].count);
+      EXPECT_GE(slab.value(), layout.classes[slab_class].first);
+      EXPECT_LT(slab.value(), layout.classes[slab_class].first + layout.classes[slab_class].count);
       EXPECT_GE(layout.slab_offset(slab), end) << "slabs overlap";
       end = layout.slab_offset(slab) + layout.classes[slab_class].slab_bytes;
     }
@@ -102,7 +102,7 @@ TEST(LinkLayout, EverySlabLiesInOneWindowAndEachWindowIsThere) {
     const LinkLayout layout(contract);
     std::uint64_t end = layout.first_part();
     std::optional<std::uint32_t> last;
-    for (std::uint32_t slab = 0; slab < layout.total_slabs(); ++slab) {
+    for (SlabIndex slab(0); slab.value() < layout.total_slabs(); ++slab) {
       const Window window = layout.window_of(slab);
       ASSERT_LT(window.number, kMaxWindows);
       EXPECT_GE(layout.slab_offset(slab), window.offset);
@@ -124,12 +124,12 @@ TEST(LinkLayout, StampsOfABankFollowThoseOfTheBankBefore) {
   test::LinkMemory memory;
   for (std::size_t bank = 0; bank < kBanks; ++bank) {
     for (const std::uint32_t slab : {0U, 1U, kMaxSlabs - 1}) {
-      memory.link.stamp(bank, slab).publish(bank * 1000 + slab);
+      memory.link.stamp(bank, SlabIndex(slab)).publish(bank * 1000 + slab);
     }
   }
   for (std::size_t bank = 0; bank < kBanks; ++bank) {
     for (const std::uint32_t slab : {0U, 1U, kMaxSlabs - 1}) {
-      EXPECT_EQ(memory.view.stamp(bank, slab).observe(), bank * 1000 + slab);
+      EXPECT_EQ(memory.view.stamp(bank, SlabIndex(slab)).observe(), bank * 1000 + slab);
     }
   }
 }

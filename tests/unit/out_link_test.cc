@@ -28,7 +28,7 @@ class OutLinkTest : public test::ReceiverTest {
     if (flags == shm::kFlagSlab) {
       const auto loan = link_->take_slab(100);
       ASSERT_TRUE(loan);
-      header.slab = loan->slab;
+      header.slab = loan->slab.value();
       header.length = 100;
       link_->slabs.mark_out(*loan);
       peer_->publish(header, Lane::kNormal, nullptr, loan->generation);
@@ -41,7 +41,7 @@ class OutLinkTest : public test::ReceiverTest {
   [[nodiscard]] shm::ReceiptBank& bank() {
     return peer_->back.view().bank(peer_->link->sink().bank);
   }
-  void show_stamp(std::uint32_t slab, std::uint64_t generation) {
+  void show_stamp(shm::SlabIndex slab, std::uint64_t generation) {
     ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
     peer_->back.view().stamp(peer_->link->sink().bank, slab).publish(generation);
   }
@@ -185,7 +185,7 @@ TEST_F(OutLinkTest, AnUrgentReceiptAndAStampThatCannotBeAreLiesToo) {
   link_->find_receipts();
   EXPECT_FALSE(link_->was_lied_to());
   send(shm::kFlagSlab);
-  show_stamp(0, 77);
+  show_stamp(shm::SlabIndex(0), 77);
   link_->drop_receipts();
   EXPECT_EQ(link_->slabs.out(), 1U) << "a lie frees nothing";
 }
@@ -226,7 +226,7 @@ TEST_F(OutLinkTest, ANewLifeOfTheReaderGoesOnFromTheOneBefore) {
   EXPECT_EQ(link_->lanes[0].cursor(), 0U) << "what the one before says is heard no more";
   const ReceiptSink sink{&next.view(), &next.memory(), 0};
   ASSERT_TRUE(ensure_stamps(sink));
-  for (std::uint32_t slab = 0; slab < 2; ++slab) next.view().stamp(0, slab).publish(99);
+  for (shm::SlabIndex slab(0); slab.value() < 2; ++slab) next.view().stamp(0, slab).publish(99);
   shm::open_bank(next.view().bank(0), link_->key(), 2, 0);
   link_->receipts.opposite = nullptr;
   turn(0);

@@ -48,7 +48,7 @@ struct Peer {
     header.id = shm::make_message_id(pid, counter + 1);
     header.sent_ns = os::coarse_ns();
     header.rank = shm::kRankNormal;
-    header.slab = shm::kNoSlab;
+    header.slab = shm::kNoSlab.value();
     return header;
   }
   // Returns the id.
@@ -70,7 +70,7 @@ struct Peer {
     std::memcpy(own.slab_bytes(*slab), payload.data(), payload.size());
     header.flags |= shm::kFlagSlab;
     header.length = static_cast<std::uint32_t>(payload.size());
-    header.slab = slab->slab;
+    header.slab = slab->slab.value();
     own.slabs.mark_out(*slab);
     publish(header, shm::Lane::kNormal, area, slab->generation);
     return *slab;

@@ -78,7 +78,7 @@ struct HomeMemory {
   header.sent_ns = 1;
   header.rank = kRankNormal;
   header.length = length;
-  header.slab = kNoSlab;
+  header.slab = kNoSlab.value();
   return header;
 }
 
@@ -89,12 +89,12 @@ struct HomeMemory {
   return copy;
 }
 
-[[nodiscard]] inline SlotCopy slab_message(std::uint64_t counter, std::uint32_t slab,
+[[nodiscard]] inline SlotCopy slab_message(std::uint64_t counter, SlabIndex slab,
                                            std::uint64_t generation, std::uint32_t length = 100) {
   SlotCopy copy{};
   copy.header = make_header(counter, length);
   copy.header.flags = kFlagSlab;
-  copy.header.slab = slab;
+  copy.header.slab = slab.value();
   copy.generation = generation;
   return copy;
 }

@@ -63,23 +63,23 @@ TEST_F(SlabPoolTest, NothingIsTakenFromAClassWithoutMemory) {
 
 TEST_F(SlabPoolTest, GrowingAClassGivesTheNewSlabsOnce) {
   pool_.set_allocated(0, 1);
-  EXPECT_EQ(pool_.take(0).slab, 0U);
+  EXPECT_EQ(pool_.take(0).slab, SlabIndex(0));
   EXPECT_EQ(pool_.take(0).slab, kNoSlab);
   pool_.set_allocated(0, 3);
-  std::set<std::uint32_t> taken{pool_.take(0).slab, pool_.take(0).slab};
-  EXPECT_EQ(taken, (std::set<std::uint32_t>{1, 2}));
+  std::set<SlabIndex> taken{pool_.take(0).slab, pool_.take(0).slab};
+  EXPECT_EQ(taken, (std::set{SlabIndex(1), SlabIndex(2)}));
   EXPECT_EQ(pool_.take(0).slab, kNoSlab);
 }
 
 TEST_F(SlabPoolTest, EverySlabOfAClassIsTakenOnceThenNone) {
   for (std::size_t i = 0; i < kSlabClasses; ++i) {
     const SlabClass& slabs = pool_layout_.classes[i];
-    std::set<std::uint32_t> taken;
+    std::set<SlabIndex> taken;
     for (std::uint32_t n = 0; n < slabs.count; ++n) taken.insert(pool_.take(i).slab);
     EXPECT_EQ(taken.size(), slabs.count);
     if (slabs.count != 0) {
-      EXPECT_EQ(*taken.begin(), slabs.first);
-      EXPECT_EQ(*taken.rbegin(), slabs.first + slabs.count - 1);
+      EXPECT_EQ(*taken.begin(), SlabIndex(slabs.first));
+      EXPECT_EQ(*taken.rbegin(), SlabIndex(slabs.first + slabs.count - 1));
     }
     EXPECT_EQ(pool_.take(i).slab, kNoSlab);
   }
@@ -91,7 +91,7 @@ TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
   const std::uint32_t most = pool_layout_.classes[0].count;
   for (std::uint32_t count = 1; count <= most; ++count) {
     pool_.set_allocated(0, count);
-    std::set<std::uint32_t> taken;
+    std::set<SlabIndex> taken;
     for (std::uint32_t n = 0; n < count; ++n) {
       const SlabPool::Loan loan = pool_.take(0);
       taken.insert(loan.slab);
@@ -109,13 +109,13 @@ TEST_F(SlabPoolTest, TheNextOfFiveOrMoreSlabsIsNotTheNeighbourOfTheLastOne) {
     pool_.set_allocated(0, count);
     const SlabPool::Loan first = pool_.take(0);
     pool_.put_back(first);
-    std::uint32_t last = first.slab;
+    SlabIndex last = first.slab;
     for (std::uint32_t n = 0; n < 2 * count; ++n) {
-      const std::uint32_t promised = pool_.next(0);
+      const SlabIndex promised = pool_.next(0);
       const SlabPool::Loan loan = pool_.take(0);
       pool_.put_back(loan);
       EXPECT_EQ(loan.slab, promised);
-      EXPECT_NE(loan.slab, last + 1) << "of " << count;
+      EXPECT_NE(loan.slab, SlabIndex(last.value() + 1)) << "of " << count;
       last = loan.slab;
     }
   }
@@ -236,7 +236,7 @@ class SlabStory {
     collect();
     EXPECT_EQ(pool_.out(), 0U);
     for (std::size_t i = 0; i < kSlabClasses; ++i) {
-      std::set<std::uint32_t> free;
+      std::set<SlabIndex> free;
       for (std::uint32_t n = 0; n < pool_.allocated(i); ++n) free.insert(pool_.take(i).slab);
       EXPECT_EQ(free.size(), pool_.allocated(i)) << "leaked or given twice";
       EXPECT_EQ(free.count(kNoSlab), 0U);
@@ -255,14 +255,15 @@ class SlabStory {
     loans.pop_back();
     return loan;
   }
-  Atomic<std::uint64_t>& word(std::uint32_t slab) { return receipts_.link.stamp(kBank, slab); }
+  Atomic<std::uint64_t>& word(SlabIndex slab) { return receipts_.link.stamp(kBank, slab); }
 
   void take() {
     const SlabPool::Loan loan = pool_.take(pick(kSlabClasses));
     if (loan.slab == kNoSlab) return;
-    EXPECT_TRUE(busy_.insert(loan.slab).second) << "slab " << loan.slab << " was given twice";
-    EXPECT_GT(loan.generation, generation_[loan.slab]);
-    generation_[loan.slab] = loan.generation;
+    EXPECT_TRUE(busy_.insert(loan.slab).second)
+        << "slab " << loan.slab.value() << " was given twice";
+    EXPECT_GT(loan.generation, generation_[loan.slab.value()]);
+    generation_[loan.slab.value()] = loan.generation;
     loaned_.push_back(loan);
   }
   void put_back() {
@@ -293,11 +294,11 @@ class SlabStory {
   // Stamps a slab that the receiver does not hold, or one that it holds with a wrong generation:
   // above, below, or the one before.
   void lie() {
-    const auto slab = static_cast<std::uint32_t>(pick(kMaxSlabs));
+    const SlabIndex slab(static_cast<std::uint32_t>(pick(kMaxSlabs)));
     for (const auto& loan : finished_) {
       if (loan.slab == slab) return;
     }
-    const std::uint64_t now = generation_[slab];
+    const std::uint64_t now = generation_[slab.value()];
     const std::uint64_t lies[] = {now + 1, now + 1000, ~0ULL, now - 1, 0};
     const std::uint64_t value = lies[pick(std::size(lies))];
     stamp(word(slab), value);
@@ -316,7 +317,7 @@ class SlabStory {
   test::LinkMemory& receipts_;
   std::mt19937 random_;
   Loans loaned_, out_, finished_;
-  std::set<std::uint32_t> busy_;
+  std::set<SlabIndex> busy_;
   std::array<std::uint64_t, kMaxSlabs> generation_{};
 };
 
@@ -327,7 +328,7 @@ TEST_F(SlabPoolTest, NoOrderOfLoansStampsAndLiesLeaksASlabOrFreesItTwice) {
     for (std::size_t i = 0; i < kSlabClasses; ++i) {
       pool.set_allocated(i, pool_layout_.classes[i].count);
     }
-    for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    for (SlabIndex slab(0); slab.value() < kMaxSlabs; ++slab) {
       receipts_.link.stamp(kBank, slab).publish(0);
     }
     SlabStory story(pool, receipts_, seed);
@@ -346,7 +347,7 @@ TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
     receipts_.link.stamp(kBank, lied.slab).publish(lied.generation + 1);
   }
   std::bitset<kMaxSlabs> unread_slabs;
-  unread_slabs.set(unread.slab);
+  unread_slabs.set(unread.slab.value());
   pool_.inherit(receipts_.view, kBank, unread_slabs);
   EXPECT_EQ(pool_.out(), 2U) << "the liar has said that it finished what it took";
   EXPECT_EQ(collect(0), 0U) << "the new life has finished nothing yet";
@@ -376,7 +377,7 @@ TEST_F(SlabPoolTest, ASlabThatIsTakenBackComesBackOnceItsMessageIsTaken) {
   pool_.take_back(loan);
   EXPECT_EQ(pool_.out(), 1U);
   std::bitset<kMaxSlabs> unread;
-  unread.set(loan.slab);
+  unread.set(loan.slab.value());
   EXPECT_EQ(pool_.collect(0, receipts_.view, kBank, unread), 0U) << "its stamp is the old one";
   EXPECT_EQ(collect(0), 1U);
   pool_.put_back(pool_.take(0));

@@ -74,7 +74,7 @@ TEST(Slot, TheCopyEqualsThePublishedMessage) {
 
 TEST(Slot, ASlabMessageCarriesItsGenerationAndNoPayload) {
   Slot slot{};
-  publish_slot(slot, 0, slab_message(1, 3, 42, 5000).header, 42, nullptr);
+  publish_slot(slot, 0, slab_message(1, SlabIndex(3), 42, 5000).header, 42, nullptr);
   SlotCopy copy{};
   copy_slot(slot, copy);
   EXPECT_EQ(copy.generation, 42U);
@@ -107,8 +107,9 @@ TEST(Slot, AHalfWrittenNextRoundIsNotPublished) {
 TEST_F(SlotFaults, AnHonestMessageHasNone) {
   EXPECT_EQ(check(inline_message(1)), SlotFault::kNone);
   EXPECT_EQ(check(inline_message(1, std::string(kInlineBytes, 'x'))), SlotFault::kNone);
-  EXPECT_EQ(check(slab_message(1, 0, 1, 1024)), SlotFault::kNone);
-  EXPECT_EQ(check(slab_message(1, layout_.total_slabs() - 1, 1, 65536)), SlotFault::kNone);
+  EXPECT_EQ(check(slab_message(1, SlabIndex(0), 1, 1024)), SlotFault::kNone);
+  EXPECT_EQ(check(slab_message(1, SlabIndex(layout_.total_slabs() - 1), 1, 65536)),
+            SlotFault::kNone);
   SlotCopy ack = inline_message(1);
   ack.header.flags = kFlagRequiresAck;
   EXPECT_EQ(check(ack), SlotFault::kNone);
@@ -119,13 +120,13 @@ TEST_F(SlotFaults, CarriedTextsNeedASlabWithRoomForThem) {
     copy.header.channel = kCarriedText;
     return copy;
   };
-  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 960))), SlotFault::kNone);
-  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 961))), SlotFault::kBadLength);
-  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 0xffffffff))), SlotFault::kBadLength);
-  EXPECT_EQ(check(carrying(slab_message(1, layout_.total_slabs() - 1, 1, 65536))),
+  EXPECT_EQ(check(carrying(slab_message(1, SlabIndex(0), 1, 960))), SlotFault::kNone);
+  EXPECT_EQ(check(carrying(slab_message(1, SlabIndex(0), 1, 961))), SlotFault::kBadLength);
+  EXPECT_EQ(check(carrying(slab_message(1, SlabIndex(0), 1, 0xffffffff))), SlotFault::kBadLength);
+  EXPECT_EQ(check(carrying(slab_message(1, SlabIndex(layout_.total_slabs() - 1), 1, 65536))),
             SlotFault::kNone);
   EXPECT_EQ(check(carrying(inline_message(1))), SlotFault::kBadString);
-  SlotCopy near = slab_message(1, 0, 1, 0);
+  SlotCopy near = slab_message(1, SlabIndex(0), 1, 0);
   near.header.type = kCarriedText - 1;
   EXPECT_EQ(check(near), SlotFault::kBadString);
 }
@@ -144,7 +145,8 @@ TEST_F(SlotFaults, AForeignPidInTheIdIsOne) {
 TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
   verified_.slabs[0] = 2;
   verified_.strings = 3;
-  const std::uint32_t slabs[] = {0, 2, layout_.classes[1].first, layout_.total_slabs(), kNoSlab};
+  const std::uint32_t slabs[] = {0, 2, layout_.classes[1].first, layout_.total_slabs(),
+                                 kNoSlab.value()};
   const std::uint32_t lengths[] = {0, 16, 17, 64, 65, 1024, 1025, 8192, 8193, 0xffffffff};
   const std::uint16_t flags[] = {0,
                                  kFlagSlab,
@@ -256,10 +258,10 @@ TEST_F(SlotFaults, AnInlineMessageThatNamesASlabIsOne) {
 }
 
 TEST_F(SlotFaults, ASlabThatIsNotThereIsOne) {
-  EXPECT_EQ(check(slab_message(1, layout_.total_slabs(), 1)), SlotFault::kBadSlab);
+  EXPECT_EQ(check(slab_message(1, SlabIndex(layout_.total_slabs()), 1)), SlotFault::kBadSlab);
   EXPECT_EQ(check(slab_message(1, kNoSlab, 1)), SlotFault::kBadSlab);
-  EXPECT_EQ(check(slab_message(1, kNoSlab - 1, 1)), SlotFault::kBadSlab);
-  EXPECT_EQ(check(slab_message(1, 0, 0)), SlotFault::kBadSlab);
+  EXPECT_EQ(check(slab_message(1, SlabIndex(kNoSlab.value() - 1), 1)), SlotFault::kBadSlab);
+  EXPECT_EQ(check(slab_message(1, SlabIndex(0), 0)), SlotFault::kBadSlab);
 }
 
 TEST_F(SlotFaults, ASlabBeyondTheVerifiedExtentIsOneInEveryClass) {
@@ -267,8 +269,8 @@ TEST_F(SlotFaults, ASlabBeyondTheVerifiedExtentIsOneInEveryClass) {
     const SlabClass& slabs = layout_.classes[i];
     if (slabs.count == 0) continue;
     verified_.slabs[i] = 1;
-    EXPECT_EQ(check(slab_message(1, slabs.first, 1)), SlotFault::kNone) << i;
-    EXPECT_EQ(check(slab_message(1, slabs.first + 1, 1)), SlotFault::kBadSlab) << i;
+    EXPECT_EQ(check(slab_message(1, SlabIndex(slabs.first), 1)), SlotFault::kNone) << i;
+    EXPECT_EQ(check(slab_message(1, SlabIndex(slabs.first + 1), 1)), SlotFault::kBadSlab) << i;
   }
 }
 
@@ -276,8 +278,8 @@ TEST_F(SlotFaults, ALengthBeyondItsSlabIsOneInEveryClass) {
   for (const SlabClass& slabs : layout_.classes) {
     if (slabs.count == 0) continue;
     const auto bytes = static_cast<std::uint32_t>(slabs.slab_bytes);
-    EXPECT_EQ(check(slab_message(1, slabs.first, 1, bytes)), SlotFault::kNone);
-    EXPECT_EQ(check(slab_message(1, slabs.first, 1, bytes + 1)), SlotFault::kBadLength);
+    EXPECT_EQ(check(slab_message(1, SlabIndex(slabs.first), 1, bytes)), SlotFault::kNone);
+    EXPECT_EQ(check(slab_message(1, SlabIndex(slabs.first), 1, bytes + 1)), SlotFault::kBadLength);
   }
 }
 

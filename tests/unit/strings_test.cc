@@ -47,7 +47,7 @@ TEST(Strings, AFullTableRefusesAndStaysInsideItsSection) {
   }
   EXPECT_EQ(append_string(memory.link, "one too many"), 0U);
   EXPECT_EQ(read_string(memory.view, kMaxStrings).view(), "255");
-  EXPECT_EQ(memory.view.stamp(0, 0).observe(), 0U) << "the stamps lie right behind";
+  EXPECT_EQ(memory.view.stamp(0, SlabIndex(0)).observe(), 0U) << "the stamps lie right behind";
 }
 
 TEST(Strings, ALyingLengthIsCutToTheField) {
@@ -74,7 +74,7 @@ TEST(Strings, CarriedTextsLieAtTheEndOfTheirSlabAndAreCutToTheirFields) {
   const test::LinkMemory memory;
   const std::string longest(kMaxStringLength, 'x');
   const std::uint32_t last = memory.link.layout().total_slabs() - 1;
-  for (const std::uint32_t slab : {0U, 1U, last}) {
+  for (const SlabIndex slab : {SlabIndex(0), SlabIndex(1), SlabIndex(last)}) {
     carry_texts(memory.link, slab, longest, "");
     const CarriedTexts texts = read_carried(memory.view, slab);
     EXPECT_EQ(texts.type.view(), longest);
@@ -83,8 +83,8 @@ TEST(Strings, CarriedTextsLieAtTheEndOfTheirSlabAndAreCutToTheirFields) {
               memory.link.slab(slab) +
                   memory.link.layout().classes[memory.link.layout().class_of(slab)].slab_bytes);
   }
-  *memory.link.carried(0) = std::byte{255};
-  EXPECT_EQ(read_carried(memory.view, 0).type.view(), longest);
+  *memory.link.carried(SlabIndex(0)) = std::byte{255};
+  EXPECT_EQ(read_carried(memory.view, SlabIndex(0)).type.view(), longest);
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   peer_->say_often(2);
   receiver_->drain_all();
   ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
-  peer_->back.view().stamp(peer_->link->sink().bank, 5).publish(9);
+  peer_->back.view().stamp(peer_->link->sink().bank, shm::SlabIndex(5)).publish(9);
   shm::InheritedLink link = inherited();
   ASSERT_TRUE(read_old(link));
   ASSERT_TRUE(must(accept()).read_row(link));
@@ -263,7 +263,7 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   ASSERT_TRUE(continue_receipts(sink, link));
   EXPECT_EQ(fresh.view().find_bank(link.key), 0U);
   EXPECT_EQ(fresh.view().bank(0).cursors[0].observe(), 2U);
-  EXPECT_EQ(fresh.view().stamp(0, 5).observe(), 9U);
+  EXPECT_EQ(fresh.view().stamp(0, shm::SlabIndex(5)).observe(), 9U);
   const segment::Owned small = must(segment::Owned::create("small", shm::kPage, shm::kPage));
   const ReceiptSink elsewhere{&fresh.view(), &small, 1};
   const auto done = continue_receipts(elsewhere, link);

@@ -48,7 +48,7 @@ class TakeoverTest : public testing::Test {
   // As the agent does between finishing the message in that slab and freeing its entry.
   void stamp_first_slab() {
     ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink()));
-    sender_->back->view().stamp(sender_->link->sink().bank, 0).publish(1);
+    sender_->back->view().stamp(sender_->link->sink().bank, shm::SlabIndex(0)).publish(1);
   }
   // Changes the word of the entry that holds a message.
   template <typename How>
@@ -382,7 +382,7 @@ TEST_F(TakeoverTest, ReceiptsOfAnotherLinkOrWithoutStampsSayNothing) {
     DeadAgent::say_large(*sender_, 500, 'x');
     agent_->inbox().drain_all();
     EXPECT_TRUE(receive::ensure_stamps(sender_->link->sink()));
-    sender_->back->view().stamp(0, 0).publish(~0ULL);
+    sender_->back->view().stamp(0, shm::SlabIndex(0)).publish(~0ULL);
     lie(sender_->back->view().bank(0));
     end();
     return agent_->letters().size();
@@ -401,7 +401,7 @@ TEST_F(TakeoverTest, ReceiptsThatCannotBeReadSayNothing) {
     DeadAgent::say_large(*sender_, 500, 'x');
     agent_->inbox().drain_all();
     ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink()));
-    sender_->back->view().stamp(0, 0).publish(~0ULL);
+    sender_->back->view().stamp(0, shm::SlabIndex(0)).publish(~0ULL);
     agent_->hive().registry.link(sender_->back->key())->fd =
         cut_short(sender_->back->memory().fd(), length);
     end();

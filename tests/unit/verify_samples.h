@@ -64,7 +64,7 @@ inline shm::MessageHeader sample_message(std::uint64_t counter, std::int32_t ran
   header.length = 5;
   header.type = 1;
   header.channel = 2;
-  header.slab = shm::kNoSlab;
+  header.slab = shm::kNoSlab.value();
   return header;
 }
 

@@ -288,7 +288,7 @@ std::optional<std::uint64_t> slab_place(const Segment* link, const shm::MessageH
   if (link == nullptr) return std::nullopt;
   const shm::LinkLayout layout(shm::contract_of(link->view()));
   if (header.slab >= layout.total_slabs()) return std::nullopt;
-  const std::uint64_t at = layout.slab_offset(header.slab);
+  const std::uint64_t at = layout.slab_offset(shm::slab_of(header));
   if (header.length > layout.bytes - at) return std::nullopt;
   return at;
 }

@@ -144,10 +144,12 @@ Result<void> Capture::read_data(int fd, std::uint64_t to, const std::string& nam
 Result<void> Capture::read_slabs(int fd, const shm::LinkLayout& layout, const std::string& name) {
   const auto extents = shm::extents_of(shm::ByteView(bytes()), layout);
   for (std::size_t i = 0; i < shm::kSlabClasses; ++i) {
-    for (std::uint32_t slab = 0; slab < extents.slabs[i]; ++slab) {
-      const std::uint64_t at = layout.slab_offset(layout.classes[i].first + slab);
+    const std::uint32_t first = layout.classes[i].first;
+    for (std::uint32_t number = first; number < first + extents.slabs[i]; ++number) {
+      const shm::SlabIndex slab(number);
+      const std::uint64_t at = layout.slab_offset(slab);
       if (auto done = read_range(fd, at, at + kSlabPreviewBytes, name); !done) return done;
-      const std::uint64_t texts = layout.carried_offset(layout.classes[i].first + slab);
+      const std::uint64_t texts = layout.carried_offset(slab);
       if (auto done = read_range(fd, texts, texts + shm::kCarriedBytes, name); !done) return done;
     }
   }

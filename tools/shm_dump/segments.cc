@@ -281,7 +281,7 @@ Texts texts_of(const Segment* link, const shm::MessageHeader& header) {
   if (link == nullptr || (header.flags & shm::kFlagSlab) == 0) return texts;
   const shm::LinkLayout layout(shm::contract_of(link->view()));
   if (header.slab >= layout.total_slabs()) return texts;
-  const std::uint64_t at = layout.carried_offset(header.slab);
+  const std::uint64_t at = layout.carried_offset(shm::slab_of(header));
   if (header.type == shm::kCarriedText) {
     texts.type = text_at(*link, at + offsetof(shm::CarriedTexts, type));
   }
@@ -298,7 +298,7 @@ std::string preview_of(const shm::MessageHeader& header, std::span<const std::by
     if (link == nullptr) return {};
     const shm::LinkLayout layout(shm::contract_of(link->view()));
     if (header.slab >= layout.total_slabs()) return {};
-    payload = link->view().part(layout.slab_offset(header.slab), kSlabPreviewBytes);
+    payload = link->view().part(layout.slab_offset(shm::slab_of(header)), kSlabPreviewBytes);
   }
   const std::size_t length = std::min<std::size_t>(payload.size(), header.length);
   const std::size_t shown = std::min(length, kPreviewBytes);
