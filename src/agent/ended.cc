@@ -166,8 +166,8 @@ bool Ended::is_linked(const send::OutLink& own) const {
 // any more.
 void Ended::reap_dead_links() {
   const auto lock = life_.lock_send();
-  for (std::size_t slot = 0; slot < links_.all().size(); ++slot) {
-    const auto& own = links_.all()[slot];
+  for (LinkSlot slot(0); slot < links_.end_slot(); ++slot) {
+    const send::OutLink* own = links_.at(slot);
     if (own == nullptr || !own->dead || own->slabs.loaned() != 0 || is_linked(*own)) continue;
     const Pid pid = own->peer();
     links_.let_go(slot);

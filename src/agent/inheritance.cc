@@ -25,13 +25,13 @@ Result<void> Inheritance::take_over(control::Attached& attached) {
   with_.receiver.home().set_ready();
   auto done = with_.registration.provide(false);
   if (!done) return done;
-  for (std::size_t i = 0; i < with_.links.all().size(); ++i) {
-    const auto opened = with_.opener.ask_open(*with_.links.all()[i], false);
+  for (LinkSlot slot(0); slot < with_.links.end_slot(); ++slot) {
+    const auto opened = with_.opener.ask_open(*with_.links.at(slot), false);
     if (!opened && opened.error().code != ErrorCode::kPeerDead &&
         opened.error().code != ErrorCode::kNoAgent) {
       return tl::unexpected(opened.error());
     }
-    if (!opened) with_.links.all()[i]->dead = true;
+    if (!opened) with_.links.at(slot)->dead = true;
   }
   done = with_.client.ready();
   if (!done) return done;

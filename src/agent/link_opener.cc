@@ -56,7 +56,7 @@ Result<Peer> LinkOpener::find_peer(Pid pid) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   if (const auto known = links_.peer_of(pid)) {
     auto lock = life_.lock_send();
-    send::OutLink& link = *links_.all()[known->slot];
+    send::OutLink& link = *links_.at(LinkSlot(known->slot));
     links_.path().follow(link);
     if (link.dead) {
       return fail(ErrorCode::kPeerDead, "receiver PID " + std::to_string(pid) + " is dead");
@@ -69,7 +69,7 @@ Result<Peer> LinkOpener::find_peer(Pid pid) {
     if (has_place(link)) return *known;
   }
   auto opened = open_link(pid);
-  if (opened && !links_.all()[opened->slot]->may_send)
+  if (opened && !links_.at(LinkSlot(opened->slot))->may_send)
     return fail(ErrorCode::kDenied, why_denied(pid));
   return opened;
 }
@@ -157,24 +157,24 @@ void LinkOpener::begin_placing() {
 void LinkOpener::place_links() {
   if (client_.closed() || os::monotonic_ns() < deadlines_.place) return;
   bool missing = false;
-  for (std::size_t i = 0; i < links_.all().size() && !client_.closed(); ++i) {
+  for (LinkSlot slot(0); slot < links_.end_slot() && !client_.closed(); ++slot) {
     const auto is_missing = [&] {
       const auto lock = life_.lock_send();
-      return links_.all()[i] != nullptr && !links_.all()[i]->dead &&
-             links_.all()[i]->place == nullptr;
+      return links_.at(slot) != nullptr && !links_.at(slot)->dead &&
+             links_.at(slot)->place == nullptr;
     };
     if (!is_missing()) continue;
-    const auto opened = ask_open(*links_.all()[i], true);
+    const auto opened = ask_open(*links_.at(slot), true);
     if (opened) continue;
     const ErrorCode code = opened.error().code;
     const bool late = !is_placing();
     {
       const auto lock = life_.lock_send();
-      links_.all()[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
-      if (code == ErrorCode::kDenied) links_.all()[i]->may_send = false;
-      missing |= !links_.all()[i]->dead && links_.all()[i]->may_send;
+      links_.at(slot)->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
+      if (code == ErrorCode::kDenied) links_.at(slot)->may_send = false;
+      missing |= !links_.at(slot)->dead && links_.at(slot)->may_send;
     }
-    links_.refresh_peer(links_.all()[i]->peer());
+    links_.refresh_peer(links_.at(slot)->peer());
   }
   deadlines_.place = missing ? os::monotonic_ns() + kPlacePause : Deadlines::kNever;
 }
@@ -187,11 +187,11 @@ void LinkOpener::free_links() {
   };
   if (client_.closed() || std::none_of(links_.all().begin(), links_.all().end(), is_bound)) return;
   const control::Tree tree = read_tree(directory_.view());
-  for (std::size_t i = 0; i < links_.all().size(); ++i) {
-    if (!is_bound(links_.all()[i]) ||
-        !control::route(tree, life_.pid(), links_.all()[i]->peer()).allowed)
+  for (LinkSlot slot(0); slot < links_.end_slot(); ++slot) {
+    if (!is_bound(links_.at(slot)) ||
+        !control::route(tree, life_.pid(), links_.at(slot)->peer()).allowed)
       continue;
-    (void)open_link_unasked(links_.all()[i]->peer());
+    (void)open_link_unasked(links_.at(slot)->peer());
   }
 }
 

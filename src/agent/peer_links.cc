@@ -12,13 +12,13 @@ PeerLinks::PeerLinks(OwnLife& life, receive::Receiver& receiver, const limit::To
 
 send::OutLink* PeerLinks::out_link(Pid pid) const {
   const auto found = slot_of_.find(pid);
-  return found == slot_of_.end() ? nullptr : out_[found->second].get();
+  return found == slot_of_.end() ? nullptr : at(found->second);
 }
 
 std::optional<Peer> PeerLinks::peer_of(Pid pid) const {
   const auto found = slot_of_.find(pid);
   if (found == slot_of_.end()) return std::nullopt;
-  return Peer{found->second, pid};
+  return Peer{found->second.value(), pid};
 }
 
 Result<send::OutLink*> PeerLinks::add(Pid pid) {
@@ -29,26 +29,26 @@ Result<send::OutLink*> PeerLinks::add(Pid pid) {
   ++next_serial_;
   made->rate = rate_;
   const auto lock = life_.lock_send();
-  std::size_t slot = 0;
-  while (slot < out_.size() && out_[slot] != nullptr) ++slot;
-  if (slot == out_.size()) out_.emplace_back();
-  out_[slot] = std::make_unique<send::OutLink>(std::move(*made));
-  slot_of_[pid] = static_cast<std::uint32_t>(slot);
-  return out_[slot].get();
+  LinkSlot slot(0);
+  while (slot < end_slot() && at(slot) != nullptr) ++slot;
+  if (slot == end_slot()) out_.emplace_back();
+  out_[slot.value()] = std::make_unique<send::OutLink>(std::move(*made));
+  slot_of_[pid] = slot;
+  return at(slot);
 }
 
 void PeerLinks::remove(Pid pid) {
   const auto lock = life_.lock_send();
   const auto found = slot_of_.find(pid);
   BEELINE_CHECK(found != slot_of_.end(), pid);
-  out_[found->second].reset();
+  out_[found->second.value()].reset();
   slot_of_.erase(found);
 }
 
 bool PeerLinks::forget(Pid pid) {
   BEELINE_DCHECK(life_.holds_send());
   const auto found = slot_of_.find(pid);
-  if (found == slot_of_.end() || out_[found->second] != nullptr) return false;
+  if (found == slot_of_.end() || at(found->second) != nullptr) return false;
   slot_of_.erase(found);
   received_before_.erase(pid);
   return true;

@@ -11,6 +11,7 @@
 #include <beeline/agent.h>
 
 #include "shm/check.h"
+#include "src/agent/link_slot.h"
 #include "src/agent/lives.h"
 #include "src/agent/own_life.h"
 #include "src/agent/peer_records.h"
@@ -37,8 +38,16 @@ class PeerLinks {
     return life_.has_left() ? nullptr : find(peer);
   }
   [[nodiscard]] send::OutLink* out_link(Pid pid) const;
-  // By Peer::slot; null = vacant.
+  // By LinkSlot; null = vacant.
   [[nodiscard]] const std::vector<std::unique_ptr<send::OutLink>>& all() const { return out_; }
+  [[nodiscard]] send::OutLink* at(LinkSlot slot) const {
+    BEELINE_DCHECK(slot < end_slot(), slot, out_.size());
+    return out_[slot.value()].get();
+  }
+  // Behind the last one.
+  [[nodiscard]] LinkSlot end_slot() const {
+    return LinkSlot(static_cast<std::uint32_t>(out_.size()));
+  }
   // The handle of a peer that has a link.
   [[nodiscard]] std::optional<Peer> peer_of(Pid pid) const;
   // Creates a link. Errors: kNoMemory, kSystem.
@@ -46,11 +55,11 @@ class PeerLinks {
   // The coordinator has refused the link.
   void remove(Pid pid);
   // Under the send lock. Lets go of the link in this slot; its peer is known until forget().
-  void let_go(std::size_t slot) {
+  void let_go(LinkSlot slot) {
     BEELINE_DCHECK(life_.holds_send());
-    BEELINE_CHECK(slot < out_.size() && out_[slot] != nullptr, slot, out_.size());
-    BEELINE_CHECK(out_[slot]->slabs.loaned() == 0, out_[slot]->peer());
-    out_[slot].reset();
+    BEELINE_CHECK(slot < end_slot() && at(slot) != nullptr, slot, out_.size());
+    BEELINE_CHECK(at(slot)->slabs.loaned() == 0, at(slot)->peer());
+    out_[slot.value()].reset();
   }
   // Under the send lock. False where the peer has another link by now.
   bool forget(Pid pid);
@@ -96,7 +105,7 @@ class PeerLinks {
   Lives lives_;
   PeerRecords records_;
   send::SendPath path_;
-  std::unordered_map<Pid, std::uint32_t> slot_of_;
+  std::unordered_map<Pid, LinkSlot> slot_of_;
   std::uint32_t next_serial_ = 1;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
 };

@@ -115,14 +115,14 @@ Result<void> Registration::register_again() {
     receiver_.links().owners().call(*link);
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.
-  for (std::size_t i = 0; i < links_.all().size() && !client_.closed(); ++i) {
+  for (LinkSlot slot(0); slot < links_.end_slot() && !client_.closed(); ++slot) {
     const auto is_dead = [&] {
       const auto lock = life_.lock_send();  // another thread's send may find out in this moment
-      return links_.all()[i] != nullptr && links_.all()[i]->dead;
+      return links_.at(slot) != nullptr && links_.at(slot)->dead;
     };
     if (!is_dead()) continue;
-    (void)opener_.ask_open(*links_.all()[i], true);
-    links_.refresh_peer(links_.all()[i]->peer());
+    (void)opener_.ask_open(*links_.at(slot), true);
+    links_.refresh_peer(links_.at(slot)->peer());
   }
   opener_.begin_placing();
   escalations_.try_again_now();

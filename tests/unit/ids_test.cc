@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "shm/slot.h"
+#include "src/agent/link_slot.h"
 
 namespace beeline::shm {
 namespace {
@@ -18,6 +19,8 @@ static_assert(!std::is_constructible_v<EntryIndex, RowIndex>);
 static_assert(!std::is_constructible_v<EntryIndex, SlabIndex>);
 static_assert(!std::is_constructible_v<SlabIndex, EntryIndex>);
 static_assert(!std::is_constructible_v<RowIndex, SlabIndex>);
+static_assert(!std::is_constructible_v<LinkSlot, RowIndex>);
+static_assert(!std::is_constructible_v<LinkSlot, SlabIndex>);
 static_assert(!std::is_convertible_v<std::uint32_t, EntryIndex>);
 static_assert(!std::is_convertible_v<EntryIndex, std::uint32_t>);
 static_assert(!std::is_invocable_v<std::equal_to<>, EntryIndex, RowIndex>);
