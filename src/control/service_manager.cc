@@ -7,20 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
-#include "src/os/uninterrupted.h"
+#include "src/os/packet_socket.h"
 
 namespace beeline::control {
 namespace {
 
 constexpr int kFirstGiven = 3;
-constexpr std::size_t kMostFds = 16;  // beside one message
 
 // The value of a variable, which is unset; empty if there is none.
 std::string take_variable(const char* name) {
@@ -90,22 +87,7 @@ ServiceManager ServiceManager::from_environment() {
 }
 
 bool ServiceManager::say(std::string_view text, std::span<const int> fds) const {
-  if (!socket_.valid() || fds.size() > kMostFds) return false;
-  iovec part{const_cast<char*>(text.data()), text.size()};  // sendmsg() does not write there
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFds * sizeof(int))> control{};
-  if (!fds.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(header), fds.data(), fds.size_bytes());
-  }
-  return os::uninterrupted([&] { return ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL); }) >= 0;
+  return socket_.valid() && os::send_packet(socket_.get(), text, fds, 0) >= 0;
 }
 
 os::UniqueFd ServiceManager::take_listener(const std::string& path) {

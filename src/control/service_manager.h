@@ -20,7 +20,7 @@ class ServiceManager {
   // and unsets the variables, so that no child takes it for its own. Call it once.
   [[nodiscard]] static ServiceManager from_environment();
 
-  // Whether somebody hears say().
+  // True if a service manager hears say().
   [[nodiscard]] bool listens() const noexcept { return socket_.valid(); }
   // Sends assignments of sd_notify(3), separated by line breaks, and descriptors beside them.
   // Waits at most a second. False: it has not arrived.

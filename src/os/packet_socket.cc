@@ -175,6 +175,29 @@ Result<ucred> credentials_of(int fd) {
 
 }  // namespace
 
+ssize_t send_packet(int socket, std::string_view text, std::span<const int> fds,
+                    int flags) noexcept {
+  if (fds.size() > kMaxPacketFds) {
+    errno = EINVAL;
+    return -1;
+  }
+  iovec piece{const_cast<char*>(text.data()), text.size()};  // sendmsg only reads it
+  alignas(cmsghdr) std::array<char, kControlBytes> control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  if (!fds.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
+  }
+  return uninterrupted([&] { return ::sendmsg(socket, &message, MSG_NOSIGNAL | flags); });
+}
+
 Result<PacketSocket> PacketSocket::bind(const std::string& path) {
   const auto address = SocketAddress::of(path);
   if (!address) return tl::unexpected<Error>(address.error());
@@ -281,22 +304,7 @@ Result<bool> PacketSocket::try_send(std::string_view text, std::span<const int> 
   if (auto checked = check_sendable(fd_.get(), text, fds); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));
   }
-  iovec piece{const_cast<char*>(text.data()), text.size()};  // sendmsg only reads it
-  alignas(cmsghdr) std::array<char, kControlBytes> control{};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  if (!fds.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-    cmsghdr* const part = CMSG_FIRSTHDR(&message);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(fds.size_bytes());
-    std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
-  }
-  const ssize_t sent =
-      uninterrupted([&] { return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT); });
+  const ssize_t sent = send_packet(fd_.get(), text, fds, MSG_DONTWAIT);
   if (sent >= 0) return true;
   if (errno == EAGAIN) return false;
   return send_failure(errno, text.size(), fds.size());

@@ -43,6 +43,11 @@ struct PeerIdentity {
 };
 
 inline constexpr std::size_t kMaxPacketFds = 16;
+
+// Sends one packet over any connected local socket, with descriptors beside it. Returns what
+// sendmsg() returns, without SIGPIPE; more than kMaxPacketFds descriptors are EINVAL.
+[[nodiscard]] ssize_t send_packet(int socket, std::string_view text, std::span<const int> fds,
+                                  int flags) noexcept;
 // Most connections that may wait for accept(): a restarted coordinator finds all its agents among
 // them.
 inline constexpr int kBacklog = 4096;
