@@ -349,7 +349,9 @@ class Agent {
 class SharedSender {
  public:
   /// `to` comes from Agent::peer(), because looking up a name may open a link, and only the thread
-  /// of the Agent can do that. Waits for space until the deadline (none by default).
+  /// of the Agent can do that. Waits for space until the deadline (none by default). A message that
+  /// SendOptions::about names belongs to the Agent's thread, which may end it at any moment, so
+  /// another thread names none: kNoRoute. Give `cause` and `trace` instead.
   SendResult send(Peer to, Payload payload, const SendOptions& options = kPlainSend,
                   Deadline deadline = Deadline::min());
 

@@ -15,6 +15,8 @@
 
 namespace beeline {
 
+class Message;
+
 /// Number of an agent in its hive, 1 to 2^24 - 1, never reused. 1 is the coordinator.
 using Pid = std::uint32_t;
 
@@ -93,8 +95,8 @@ enum class SendStatus : std::uint8_t {
   kOk,
   kFull,     ///< lane or slabs of the link are full; Beeline never drops or overwrites a message
   kNoRoute,  ///< no target, no peer or a named queue; this agent has left the hive; of a reply, the
-             ///< message has ended; or the link could not be opened: the coordinator does not
-             ///< answer, or the system failed
+             ///< message has ended; SendOptions::about is no message that this agent holds; or the
+             ///< link could not be opened: the coordinator does not answer, or the system failed
   kNoAgent,  ///< no agent of that name or pid
   kPeerDead,  ///< the receiver is finally dead. If it died at this very moment, the message may be
               ///< among the dead letters of the hive
@@ -129,7 +131,15 @@ struct [[nodiscard]] SendResult {
  private:
   friend struct SendFacts;
   // Says to which thing `value_` and `limit` belong, where the status does not tell.
-  enum class About : std::uint8_t { kNothing, kPayload, kHivePayload, kType, kChannel, kWords };
+  enum class About : std::uint8_t {
+    kNothing,
+    kPayload,
+    kHivePayload,
+    kType,
+    kChannel,
+    kWords,
+    kOrigin
+  };
   About about_ = About::kNothing;
   Pid to_ = 0;  // the target, unless the message was sent
   std::uint64_t value_ = 0;
@@ -178,7 +188,8 @@ struct TraceContext {
 
 /// A message that the Agent sends while it handles another one, that is between receive() and the
 /// end of the lease, inherits from that one: `cause` is its id, `trace` its trace, and the number
-/// of hops is one more. Messages that other threads send through a SharedSender inherit nothing.
+/// of hops is one more. An agent that holds several messages at once says in `about` which of them
+/// it means. Messages that other threads send through a SharedSender inherit nothing.
 struct SendOptions {
   std::int32_t rank = kNormal;
   std::string_view type{};     ///< at most 31 bytes; a link knows 252 different ones, types and
@@ -196,6 +207,11 @@ struct SendOptions {
                                    ///< an answer
   std::uint16_t hops = 0;  ///< of a message forwarded for another agent: how many messages led to
                            ///< it; inherited hops count if they are more
+  /// The message to inherit from, in place of the one that is being handled; `inherit` says nothing
+  /// about it. This agent holds it: it was handed out and has not ended. Any other message, and any
+  /// message in a send of a SharedSender, is refused: kNoRoute, or kInvalid of a call with a
+  /// Result. A reply() is about the message that it answers and refuses another one. Not owned.
+  const Message* about = nullptr;
 };
 /// Default options of a call, made once and not for each message.
 inline constexpr SendOptions kPlainSend{};

@@ -53,7 +53,11 @@ std::vector<Delivery> Broadcast::run(const Group& group, std::span<const std::by
     settle_all(SendResult(SendStatus::kNoRoute));
     return targets;
   }
-  Letterhead head(options, with_.leases.handled());
+  if (!with_.leases.may_send_about(options)) {
+    settle_all(SendFacts::of_origin(0));
+    return targets;
+  }
+  Letterhead head(options, with_.leases.origin(options));
   if (head.hops() > with_.life.options().max_hops) {
     settle_all(SendFacts::of_hops(0, head.hops(), with_.life.options().max_hops));
     return targets;

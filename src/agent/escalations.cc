@@ -39,10 +39,11 @@ Escalations::Escalations(const Needs& needs)
       debts_(needs.debts) {}
 
 SendResult Escalations::escalate(std::span<const std::byte> payload, const SendOptions& options) {
+  if (!leases_.may_send_about(options)) return SendFacts::of_origin(0);
   Escalation made{options, payload};
   made.options.type = kEscalation;
   made.options.rank = std::min(options.rank, kHigh);
-  return climb(made, leases_.handled(), after(kPatienceAbove));
+  return climb(made, leases_.origin(options), after(kPatienceAbove));
 }
 
 SendResult Escalations::escalate(shm::EntryIndex entry) {

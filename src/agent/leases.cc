@@ -21,6 +21,11 @@ Leases::Leases(const Needs& needs, const Retries& retries)
       intake_(needs.intake),
       retries_(retries) {}
 
+const shm::Entry* Leases::origin(const SendOptions& options) const {
+  if (options.about == nullptr) return handled();
+  return holds(*options.about) ? &receiver_.entry(entry_of(*options.about)) : nullptr;
+}
+
 Message Leases::hand_over(shm::EntryIndex entry) {
   sleeper_.show_activity();
   return Message(&core_, entry.value());

@@ -37,6 +37,12 @@ class Leases {
   [[nodiscard]] const shm::Entry* handled() const {
     return handled_.empty() || life_.is_forked() ? nullptr : &receiver_.entry(handled_.back());
   }
+  // The message that one with these options inherits from; null if there is none.
+  [[nodiscard]] const shm::Entry* origin(const SendOptions& options) const;
+  // The options name no message, or one that this agent holds.
+  [[nodiscard]] bool may_send_about(const SendOptions& options) const {
+    return options.about == nullptr || holds(*options.about);
+  }
   // It is being handled from now on: messages that are sent inherit from it.
   [[nodiscard]] Message hand_out(shm::EntryIndex entry) {
     handled_.push_back(entry);
@@ -93,6 +99,9 @@ class Leases {
   [[nodiscard]] std::string_view channel_of(shm::EntryIndex entry);
 
  private:
+  [[nodiscard]] bool holds(const Message& message) const {
+    return message.core_ == &core_ && !life_.is_forked();
+  }
   void done_told(shm::EntryIndex entry, std::string_view reply, AckStatus how);
   [[nodiscard]] bool put_off(shm::EntryIndex entry);
   [[nodiscard]] bool end_lease(shm::EntryIndex entry);

@@ -19,12 +19,12 @@ namespace beeline {
 static_assert(SendOptions{}.rank == send::kPlainEnvelope.rank && SendOptions{}.ttl_ms == 0 &&
               SendOptions{}.reply_to == 0 && SendOptions{}.cause == 0 && SendOptions{}.hops == 0 &&
               SendOptions{}.type.empty() && SendOptions{}.channel.empty() &&
-              !SendOptions{}.requires_ack);
+              !SendOptions{}.requires_ack && SendOptions{}.about == nullptr);
 
 class Letterhead {
  public:
-  // `handled`: the message that is being handled, null if there is none. Both outlive the
-  // letterhead. `step`: how much farther away from the origin it is than that.
+  // `handled`: the message to inherit from (Leases::origin), null if there is none. Both outlive
+  // the letterhead. `step`: how much farther away from the origin it is than that.
   [[gnu::always_inline]] Letterhead(const SendOptions& options, const shm::Entry* handled,
                                     std::uint32_t step = 1)
       : Letterhead(options, options.reply_to, handled, step) {}
@@ -41,7 +41,7 @@ class Letterhead {
       envelope_.flags = shm::kFlagRequiresAck;
       extend().ack = shm::kToldAlways;
     }
-    const bool inherits = handled != nullptr && options.inherit;
+    const bool inherits = handled != nullptr && (options.inherit || options.about != nullptr);
     if (inherits) hops_ = std::max(hops_, handled->header.hops + step);
     envelope_.hops = static_cast<std::uint16_t>(hops_);
     if (inherits || options.cause != 0 || !options.trace.empty()) {

@@ -123,7 +123,7 @@ Result<void> Questions::ask(Question& question, Bytes payload, const SendOptions
                             Deadline until) {
   sender_.prefetch_next_slot();
   if (auto good = prepare(question, options); !good) return good;
-  Letterhead head(options, leases_.handled());
+  Letterhead head(options, leases_.origin(options));
   head.make_question();
   const MessageId id = question.pending.request_id;
   const SendResult sent =
@@ -139,6 +139,9 @@ Result<void> Questions::prepare(Question& question, const SendOptions& options) 
   if (auto good = check(question); !good) return good;
   if (life_.has_left()) {
     return tl::unexpected(not_asked(question, SendResult(SendStatus::kNoRoute)));
+  }
+  if (!leases_.may_send_about(options)) {
+    return fail(ErrorCode::kInvalid, whom(question.to) + std::string(kNoOrigin));
   }
   if (const std::string rule = why_mute(question.to); !rule.empty()) {
     return fail(ErrorCode::kDenied, whom(question.to) + rule +

@@ -42,8 +42,8 @@ std::vector<Result<Message>> RequestSet::run(std::span<const Request> requests) 
 
 std::unique_ptr<RequestSet::Pending> RequestSet::start(const Request& request) {
   const auto to = request.to.is_peer() ? request.to.peer() : with_.names.peer(request.to);
-  auto pending =
-      std::make_unique<Pending>(to ? *to : Peer{}, deadline_, request, with_.leases.handled());
+  auto pending = std::make_unique<Pending>(to ? *to : Peer{}, deadline_, request,
+                                           with_.leases.origin(request.options));
   pending->question.since = std::chrono::steady_clock::now();
   if (!to) {
     pending->error = to.error();

@@ -93,6 +93,12 @@ SendResult SendFacts::of_hops(Pid to, std::uint32_t hops, std::uint32_t limit) {
   return result;
 }
 
+SendResult SendFacts::of_origin(Pid to) {
+  SendResult result = of(SendStatus::kNoRoute, to);
+  result.about_ = SendResult::About::kOrigin;
+  return result;
+}
+
 SendResult SendFacts::of_error(const Error& error) {
   SendResult result = of(status_of(error.code), 0, words_of_thread.keep(error.text));
   result.about_ = SendResult::About::kWords;
@@ -107,6 +113,7 @@ std::string SendFacts::reason(const SendResult& result) {
       return std::string(words);
     }
   }
+  if (result.about_ == About::kOrigin) return std::string(kNoOrigin);
   switch (result.status) {
     case SendStatus::kTooBig: {
       if (result.about_ == About::kType || result.about_ == About::kChannel) {

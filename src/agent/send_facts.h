@@ -14,6 +14,10 @@ namespace beeline {
 
 // The error text of a call that was given no valid peer.
 inline constexpr std::string_view kNoPeer = "no peer: take one from Agent::peer()";
+// The words of a call that is about a message which its thread may not name.
+inline constexpr std::string_view kNoOrigin =
+    "SendOptions::about is no message that this agent holds, or not the one that is answered, or "
+    "another thread sends: name a message that has not ended, or give cause and trace";
 
 struct SendFacts {
   // `value`: kFull: messages that the receiver has not taken; kDenied: pid of the sender;
@@ -27,6 +31,8 @@ struct SendFacts {
   [[nodiscard]] static SendResult of_texts(Pid to, std::string_view type, std::string_view channel);
   [[nodiscard]] static SendResult of_rate(Pid to, double per_second);
   [[nodiscard]] static SendResult of_hops(Pid to, std::uint32_t hops, std::uint32_t limit);
+  // SendOptions::about is no message that the sending thread may name.
+  [[nodiscard]] static SendResult of_origin(Pid to);
   // Keeps the text of the error. Each thread keeps its newest 16. Ask for the text in the same
   // thread, because another thread does not find it.
   [[nodiscard]] static SendResult of_error(const Error& error);

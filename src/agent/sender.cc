@@ -143,6 +143,10 @@ inline SendResult Sender::send_with(const SendOptions& options, Peer to, send::D
     return send_draft({draft.payload, send::kPlainEnvelope, draft.id, draft.loan}, 0, to, deadline,
                       nullptr);
   }
+  if (options.about != nullptr) [[unlikely]] {
+    if (!leases_.may_send_about(options)) return SendFacts::of_origin(to.pid);
+    about = leases_.origin(options);
+  }
   const Letterhead head(options, about, step_of(options, to, about));
   return send_draft({draft.payload, head.envelope(), draft.id, draft.loan}, head.hops(), to,
                     deadline, nullptr);
@@ -260,6 +264,8 @@ void Sender::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
 SendResult Sender::reply(Message& message, std::span<const std::byte> payload,
                          const SendOptions& options, Deadline deadline) {
   if (life_.has_left() || !message.valid()) return SendResult(SendStatus::kNoRoute);
+  if (options.about != nullptr && options.about != &message)
+    return SendFacts::of_origin(message.from());
   prefetch_next_slot();
   const auto to = opener_.peer(message.from());
   if (!to) return SendFacts::of_error(to.error());
@@ -283,7 +289,8 @@ SendResult Sender::cancel(Peer to, MessageId id) {
 
 SendResult Sender::send_control(Peer to, std::span<const std::byte> payload,
                                 const SendOptions& options) {
-  Letterhead head(options, leases_.handled());
+  if (!leases_.may_send_about(options)) return SendFacts::of_origin(to.pid);
+  Letterhead head(options, leases_.origin(options));
   head.make_control();
   return send_under(head, to, payload, Deadline::min(), 0);
 }
@@ -291,6 +298,7 @@ SendResult Sender::send_control(Peer to, std::span<const std::byte> payload,
 SendResult Sender::send_shared(Peer to, std::span<const std::byte> payload,
                                const SendOptions& options, Deadline deadline) {
   if (life_.has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
+  if (options.about != nullptr) return SendFacts::of_origin(to.pid);
   const Letterhead head(options, nullptr);
   for (int round = 0;; ++round) {
     SharedSend item{to, {payload, head.envelope()}};
