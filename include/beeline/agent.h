@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <beeline/broadcast.h>
+#include <beeline/event_loop.h>
 #include <beeline/message.h>
 #include <beeline/payload.h>
 #include <beeline/registry.h>
@@ -280,6 +281,8 @@ class Agent {
   /// try_receive_batch() until it returns 0), and next_notice(). Owned by the Agent; do not read or
   /// close it.
   [[nodiscard]] int fd();
+  /// The calls for a loop of your own around fd() that waits nowhere else. See EventLoop.
+  [[nodiscard]] EventLoop loop();
 
   /// Lists the messages in the inbox: first the waiting ones, in the order in which receive() with
   /// this filter would deliver them, then leased and dead ones that the filter matches. Leaves out

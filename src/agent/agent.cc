@@ -196,8 +196,7 @@ std::vector<Result<Message>> Agent::request_all(std::initializer_list<Request> r
 Result<MessageId> Agent::request_then(const To& to, Payload payload, Deadline deadline,
                                       AnswerHandler then, const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->questions().request_then(peer, payload.bytes(), deadline, std::move(then),
-                                           options);
+    return core_->open_questions().ask(peer, payload.bytes(), deadline, std::move(then), options);
   });
 }
 Result<MessageId> Agent::send_acked_then(const To& to, Payload payload, Deadline deadline,
@@ -205,11 +204,10 @@ Result<MessageId> Agent::send_acked_then(const To& to, Payload payload, Deadline
   SendOptions asking = options;
   asking.requires_ack = true;
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->questions().request_then(peer, payload.bytes(), deadline, std::move(then),
-                                           asking);
+    return core_->open_questions().ask(peer, payload.bytes(), deadline, std::move(then), asking);
   });
 }
-Result<Deadline> Agent::run_answers() { return core_->questions().run_answers(); }
+Result<Deadline> Agent::run_answers() { return core_->open_questions().run_answers(); }
 SendResult Agent::fire_and_forget(const To& to, Payload payload, const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
     return core_->questions().fire_and_forget(peer, payload.bytes(), options);
@@ -256,6 +254,7 @@ Result<Message> Agent::held(MessageId id) { return core_->leases().held(id); }
 
 bool Agent::urgent() { return core_->intake().urgent(); }
 int Agent::fd() { return core_->event_fd(); }
+EventLoop Agent::loop() { return EventLoop(core_.get()); }
 std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
   return core_->inbox_view().items(limit, filter);
 }
@@ -280,6 +279,20 @@ SharedSender Agent::shared_sender() {
 }
 
 std::uint64_t Agent::detach(Deadline drain_until) { return core_->detach(drain_until); }
+
+Readiness EventLoop::poll() { return core_->user_loop().poll(); }
+Result<MessageId> EventLoop::request(const To& to, Payload payload, Deadline deadline,
+                                     const SendOptions& options) {
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->open_questions().ask(peer, payload.bytes(), deadline, Fetched{}, options);
+  });
+}
+std::optional<Answered> EventLoop::next_answer() { return core_->open_questions().next_answer(); }
+bool EventLoop::forget(MessageId request) { return core_->open_questions().forget(request); }
+Result<void> EventLoop::want_space(Peer peer, bool wanted) {
+  return core_->user_loop().want_space(peer, wanted);
+}
+std::optional<Peer> EventLoop::next_space() { return core_->user_loop().next_space(); }
 
 SendResult SharedSender::send(Peer to, Payload payload, const SendOptions& options,
                               Deadline deadline) {

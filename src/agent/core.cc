@@ -57,7 +57,9 @@ AgentCore::AgentCore(Foundation& from)
       questions_({life_, directory_, client_, receiver_, links_, names_, registration_,
                   announcements_, sender_, leases_, debts_, sleeper_, intake_, turn_}),
       intake_({life_, receiver_, notices_, announcements_, leases_, sleeper_, turn_}),
-      serving_(life_, receiver_, intake_, leases_, questions_, escalations_),
+      loops_{OpenQuestions({life_, announcements_, intake_, leases_, debts_, questions_, sleeper_}),
+             Serving(life_, receiver_, intake_, leases_, loops_.questions, escalations_),
+             UserLoop({life_, notices_, receiver_, links_, loops_.questions, sleeper_})},
       letters_(life_, client_, receiver_, sleeper_),
       turn_(*this, receiver_) {
   registration_.adopt_directory(std::move(from.directory), from.attached.index);
@@ -145,6 +147,7 @@ std::uint64_t AgentCore::detach(Deadline drain_until) {
     links_.want_all_space(false);
   }
   life_.leave();
+  loops_.questions.drop_answers();
   const std::uint64_t rest = links_.not_taken() + debts_.drop_debts();
   if (!life_.has_ended() && !life_.is_down()) registration_.say_goodbye();
   life_.close();  // every wait ends, a serve() above us among them

@@ -29,6 +29,7 @@
 #include "src/agent/name_wait.h"
 #include "src/agent/names.h"
 #include "src/agent/notices.h"
+#include "src/agent/open_questions.h"
 #include "src/agent/own_life.h"
 #include "src/agent/peer_links.h"
 #include "src/agent/questions.h"
@@ -38,8 +39,16 @@
 #include "src/agent/serving.h"
 #include "src/agent/sleeper.h"
 #include "src/agent/turn.h"
+#include "src/agent/user_loop.h"
 
 namespace beeline {
+
+// The loops that handle what comes: serve(), and one of the user's own.
+struct Loops {
+  OpenQuestions questions;
+  Serving serving;
+  UserLoop outside;
+};
 
 class AgentCore {
  public:
@@ -63,7 +72,9 @@ class AgentCore {
   [[nodiscard]] Leases& leases() { return leases_; }
   [[nodiscard]] Questions& questions() { return questions_; }
   [[nodiscard]] Escalations& escalations() { return escalations_; }
-  [[nodiscard]] Serving& serving() { return serving_; }
+  [[nodiscard]] OpenQuestions& open_questions() { return loops_.questions; }
+  [[nodiscard]] Serving& serving() { return loops_.serving; }
+  [[nodiscard]] UserLoop& user_loop() { return loops_.outside; }
   [[nodiscard]] DeadLetters& letters() { return letters_; }
   [[nodiscard]] PeerLinks& links() { return links_; }
   [[nodiscard]] const Family& family() const { return family_; }
@@ -116,7 +127,7 @@ class AgentCore {
   Escalations escalations_;
   Questions questions_;
   Intake intake_;
-  Serving serving_;
+  Loops loops_;
   DeadLetters letters_;
   Turn turn_;
   ForkGuard fork_guard_{*this};

@@ -189,7 +189,7 @@ void Debts::stop_ringing(Pid to) {
     return;
   const auto lock = life_.lock_send();
   send::OutLink* link = links_.out_link(to);
-  if (link != nullptr && link->space_for != 0) {
+  if (link != nullptr && link->space.wanted_for != 0) {
     send::SendPath::want_space(*link, send::SpaceFor::kDebts, false);
   }
 }

@@ -12,6 +12,9 @@
 
 namespace beeline {
 
+// The answer is kept until it is fetched by the id of the question.
+struct Fetched {};
+
 struct Question {
   Peer to;
   Deadline deadline{};
@@ -21,8 +24,8 @@ struct Question {
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies
   bool cancel_on_timeout = false;
-  using Then = std::variant<AnswerHandler, AckHandler>;
-  Then then;  // of request_then() and send_acked_then()
+  using Then = std::variant<AnswerHandler, AckHandler, Fetched>;
+  Then then;  // of a question that no call waits for
 
   Question(Peer peer, Deadline until) : to(peer), deadline(until) { pending.from = peer.pid; }
   // The receiver's table of pending answers refers to it.

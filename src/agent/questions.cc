@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <type_traits>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -319,75 +318,9 @@ std::vector<Result<Message>> Questions::request_all(std::span<const Request> req
       .run(requests);
 }
 
-Result<MessageId> Questions::request_then(Peer to, std::span<const std::byte> payload,
-                                          Deadline deadline, Question::Then then,
-                                          const SendOptions& options) {
-  if (open_questions_.size() >= kMostOpenQuestions) {
-    return fail(ErrorCode::kFull,
-                whom(to) + std::to_string(kMostOpenQuestions) +
-                    " requests have no answer yet; serve() or run_answers() ends them as "
-                    "answers come and deadlines pass; nothing was sent");
-  }
-  auto question = std::make_unique<Question>(to, deadline);
-  question->pending.for_ack = std::holds_alternative<AckHandler>(then);
-  question->then = std::move(then);
-  question->since = std::chrono::steady_clock::now();
-  if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {
-    return tl::unexpected(asked.error());
-  }
-  const MessageId id = question->pending.request_id;
-  open_questions_.push_back(std::move(question));
-  return id;
-}
-
-Result<Deadline> Questions::run_answers() {
-  if (life_.is_forked()) return fail(ErrorCode::kClosed, life_.why_down());
-  if (!life_.has_ended()) {
-    announcements_.hear();
-    if (intake_.drain_turn()) sleeper_.offer_room();
-  }
-  const Deadline next = call_answered();
-  if (life_.is_down()) return fail(ErrorCode::kClosed, life_.why_down());
-  return next;
-}
-
-Deadline Questions::call_answered() {
-  for (std::size_t i = 0; i < open_questions_.size();) {
-    Question& question = *open_questions_[i];
-    if (!is_settled(question) && std::chrono::steady_clock::now() < question.deadline) {
-      ++i;
-      continue;
-    }
-    const auto kept = std::move(open_questions_[i]);
-    open_questions_.erase(open_questions_.begin() + static_cast<std::ptrdiff_t>(i));
-    const auto at = conclude(*kept);
-    const auto call = [&](const auto& then) {
-      if (!at) return then(tl::unexpected(at.error()));
-      if constexpr (std::is_same_v<decltype(then), const AckHandler&>) {
-        then(read_ack(*at));
-      } else {
-        then(leases_.hand_out(*at));
-      }
-    };
-    // Nobody catches an exception of the handler; a message that it did not finish is put back.
-    try {
-      std::visit(call, kept->then);
-    } catch (...) {
-    }
-  }
-  Deadline next = Deadline::max();
-  for (const auto& question : open_questions_) next = std::min(next, question->deadline);
-  return next;
-}
-
 bool Questions::has_one_to(Pid pid) const {
   return std::any_of(questions_.begin(), questions_.end(),
                      [pid](const Question* question) { return question->to.pid == pid; });
-}
-
-bool Questions::has_news() {
-  return std::any_of(open_questions_.begin(), open_questions_.end(),
-                     [this](const auto& question) { return is_settled(*question); });
 }
 
 SendResult Questions::fire_and_forget(Peer to, std::span<const std::byte> payload,

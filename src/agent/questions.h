@@ -1,7 +1,6 @@
 #pragma once
 // Conversation: requests and their answers, and the acknowledgements of others.
 
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,23 +49,18 @@ class Questions {
   [[nodiscard]] Result<Message> request(Peer to, Bytes payload, Deadline deadline,
                                         const SendOptions& options);
   std::vector<Result<Message>> request_all(std::span<const Request> requests, Deadline deadline);
-  [[nodiscard]] Result<MessageId> request_then(Peer to, Bytes payload, Deadline deadline,
-                                               Question::Then then, const SendOptions& options);
-  [[nodiscard]] Result<Deadline> run_answers();
   SendResult fire_and_forget(Peer to, Bytes payload, const SendOptions& options);
   [[nodiscard]] std::vector<Message> drain_pending_results();
   [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, Bytes payload, Deadline deadline,
                                                    const SendOptions& options);
 
-  // Calls the handlers of answers that have come, or that will not come any more.
-  // Returns when the next question ends.
-  Deadline call_answered();
-  [[nodiscard]] bool has_news();
   // Something is to come back from this agent.
   [[nodiscard]] bool has_one_to(Pid pid) const;
 
   // ---- The steps, for several questions at once ----
+  // Begins it and sends its message, waiting for room until then.
+  Result<void> ask(Question& question, Bytes payload, const SendOptions& options, Deadline until);
   // Begins it where nothing is wrong with it: then it may be sent.
   Result<void> prepare(Question& question, const SendOptions& options);
   // A look, for the predicates of waits: an answer, or none to be expected any more.
@@ -74,9 +68,10 @@ class Questions {
   // The entry of the answer, leased, or the reason why none comes. The question ends.
   [[nodiscard]] Result<shm::EntryIndex> conclude(Question& question);
   void end(Question& question);
+  // The acknowledgement in this entry, which ends.
+  [[nodiscard]] Acknowledgement read_ack(shm::EntryIndex at);
 
  private:
-  Result<void> ask(Question& question, Bytes payload, const SendOptions& options, Deadline until);
   [[nodiscard]] std::string why_mute(Peer to);
   [[nodiscard]] std::string absence(Peer to);
   void begin(Question& question);
@@ -85,7 +80,6 @@ class Questions {
   [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] Result<shm::EntryIndex> await(Question& question);
   [[nodiscard]] Result<shm::EntryIndex> conclude_left(Question& question);
-  [[nodiscard]] Acknowledgement read_ack(shm::EntryIndex at);
 
   OwnLife& life_;
   const Directory& directory_;
@@ -102,7 +96,6 @@ class Questions {
   Intake& intake_;
   Turn& turn_;
   std::vector<Question*> questions_;  // everything that something is to come back for
-  std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
 };
 
 }  // namespace beeline

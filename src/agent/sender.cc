@@ -26,6 +26,7 @@ constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlag
                    : SendFacts::of_texts(link.peer(), envelope.type, envelope.channel);
       return;
     case SendStatus::kFull:
+      link.note_no_room();
       result = SendFacts::of(status, link.peer(), link.not_taken());
       return;
     case SendStatus::kDenied:
@@ -116,10 +117,11 @@ void Sender::count_sent(send::OutLink& link, const send::Envelope& envelope) {
 }
 
 // After an attempt of this agent's own thread: whether another one is of no use.
-bool Sender::has_settled(SendStatus status, const send::OutLink& link) {
+bool Sender::has_settled(SendStatus status, send::OutLink& link) {
   deadlines_.token = Deadlines::kNever;
   if (status == SendStatus::kRateLimited) {
     const std::int64_t now = os::coarse_ns();
+    link.note_no_token();
     deadlines_.token = now + link.rate.ns_until(now);
   }
   return !finds_no_room(status);
@@ -368,6 +370,7 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
       slab = link->take_slab(bytes);
       limit = link->max_payload();
       if (slab) memory = link->slab_bytes(*slab);
+      if (!slab && slab.status() == SendStatus::kFull) link->note_no_room();
     }
     return slab || slab.status() != SendStatus::kFull;
   };

@@ -97,7 +97,7 @@ class Sender {
   [[gnu::always_inline]] void pass_on(send::OutLink& link, send::Draft draft, SendResult& result);
   [[nodiscard]] bool is_limited(send::OutLink& link, const send::Envelope& envelope);
   static void count_sent(send::OutLink& link, const send::Envelope& envelope);
-  [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);
+  [[nodiscard]] bool has_settled(SendStatus status, send::OutLink& link);
   [[nodiscard]] bool look_for_receipts(Peer to);
   [[nodiscard]] std::uint32_t step_of(const SendOptions& options, Peer to,
                                       const shm::Entry* about) const;

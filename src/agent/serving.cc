@@ -2,7 +2,7 @@
 
 #include "src/agent/escalations.h"
 #include "src/agent/leases.h"
-#include "src/agent/questions.h"
+#include "src/agent/open_questions.h"
 
 namespace beeline {
 

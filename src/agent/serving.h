@@ -10,12 +10,12 @@
 namespace beeline {
 
 class Escalations;
-class Questions;
+class OpenQuestions;
 
 class Serving {
  public:
   Serving(OwnLife& life, receive::Receiver& receiver, Intake& intake, Leases& leases,
-          Questions& questions, Escalations& escalations)
+          OpenQuestions& questions, Escalations& escalations)
       : life_(life),
         receiver_(receiver),
         intake_(intake),
@@ -34,7 +34,7 @@ class Serving {
   receive::Receiver& receiver_;
   Intake& intake_;
   Leases& leases_;
-  Questions& questions_;
+  OpenQuestions& questions_;
   Escalations& escalations_;
   bool stopped_ = false;
 };

@@ -138,12 +138,23 @@ void Sleeper::wake_up() {
 // Event mode: from here until the next call the agent counts as asleep. The caller looks once more
 // at the inbox; a notice that nobody was told of makes the fd readable.
 void Sleeper::arm() {
+  fall_asleep();
+  if (goes_on() || notices_.has_untold()) waiter_.signal_self();
+  notices_.note_told();
+}
+
+void Sleeper::arm_for_poll() {
+  waiter_.use_events();
+  fall_asleep();
+  if (goes_on()) waiter_.signal_self();
+  notices_.note_told();
+}
+
+void Sleeper::fall_asleep() {
   waiter_.fall_asleep();
   last_look();
   armed_ = true;
   set_timer();
-  if (goes_on() || notices_.has_untold()) waiter_.signal_self();
-  notices_.note_told();
 }
 
 // The same where nobody looks at the inbox afterwards.

@@ -2,6 +2,7 @@
 // How an agent waits, for whatever it waits: it drains its in-links all the while, and before each
 // block it looks at the control socket and the directory too.
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
@@ -87,6 +88,11 @@ class Sleeper {
   void disarm() {
     if (armed_) wake_up();
   }
+  // The same for a user that learns at once what was found, and asks for the rest at next_look().
+  void arm_for_poll();
+  [[nodiscard]] Deadline next_look() {
+    return Deadline(std::chrono::nanoseconds(os::monotonic_ns() + longest_block()));
+  }
   [[nodiscard]] bool is_armed() const { return armed_; }
   // Something is there for a user that waits outside.
   void call_user() {
@@ -133,6 +139,7 @@ class Sleeper {
  private:
   void look();
   void last_look();
+  void fall_asleep();
   void arm_again();
   void wake_up();  // says that it is awake, looks at the control socket where a clock has ticked
   void note_belt();

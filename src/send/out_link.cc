@@ -287,8 +287,16 @@ bool OutLink::find_stamps() {
 bool OutLink::collect_slabs(std::size_t slab_class) {
   if (!find_stamps()) return false;
   const auto kept = slabs_to_keep();
-  return slabs.collect(slab_class, *receipts.opposite, receipts.bank, kept,
-                       [this] { return still_counts(); }) != 0;
+  const auto freed = slabs.collect(slab_class, *receipts.opposite, receipts.bank, kept,
+                                   [this] { return still_counts(); });
+  space.finished += freed;
+  return freed != 0;
+}
+
+bool OutLink::has_more_room() {
+  (void)not_taken();
+  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) collect_slabs(c);
+  return space.refused_at != room_seen();
 }
 
 }  // namespace beeline::send

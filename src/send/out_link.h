@@ -35,6 +35,7 @@ struct Receipts {
 enum class SpaceFor : std::uint8_t {
   kWait = 1,   // a call that waits
   kDebts = 2,  // this agent owes messages to the receiver; no call waits
+  kUser = 4,   // the user waits outside of the library
 };
 
 // A slab, or why there is none. SUBTLE: small enough for registers (docs/cache-lines.md, Store
@@ -66,6 +67,14 @@ class OutLink {
     std::uint64_t sent = 0;
     std::uint64_t orphaned = 0;  // of these, published before the receiver was seen to be dead
     std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
+  };
+
+  // The room in the link, as sends that found none have left it.
+  struct Space {
+    unsigned wanted_for = 0;     // of SpaceFor
+    bool lacks_token = false;    // the last such send found no token, however much room there is
+    std::uint64_t finished = 0;  // slabs that were seen to be free again
+    std::optional<std::uint64_t> refused_at;  // room_seen() then; unset before the first
   };
 
   // Creates the segment. Errors: kNoMemory, kSystem.
@@ -110,6 +119,16 @@ class OutLink {
   // Takes over the receipts as they are now, and lets go of them: their owner has ended, and its
   // link fades.
   void drop_receipts();
+
+  // A send has found no room, in what it has seen of receipts and stamps; or no token.
+  void note_no_room() {
+    space.lacks_token = false;
+    space.refused_at = room_seen();
+  }
+  void note_no_token() { space.lacks_token = true; }
+  // Another send may find room: since the last one that found none the receiver has taken or
+  // finished something.
+  [[nodiscard]] bool has_more_room();
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
   // one; and a little more memory where the class is in use all the time. Errors: kFull, kTooBig,
@@ -166,7 +185,7 @@ class OutLink {
   bool dead = false;        // the receiver is finally dead
   bool copied = false;      // the receiver is a sibling: the parent sees our messages
   bool is_mute = false;     // a rule forbids the receiver to write to us
-  unsigned space_for = 0;   // of SpaceFor
+  Space space;
   Counts counts;
   limit::TokenBucket rate;  // our limit; the agent asks it
 
@@ -174,6 +193,11 @@ class OutLink {
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
+  // Rises with everything that the receiver is seen to have taken or finished; a new life of it may
+  // make it fall.
+  [[nodiscard]] std::uint64_t room_seen() const {
+    return lanes[0].cursor() + lanes[1].cursor() + space.finished;
+  }
   // Calls it with each slab of a message that the receiver has not taken, as far as its receipts
   // said.
   template <typename Visit>

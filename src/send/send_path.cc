@@ -324,8 +324,9 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
 
 void SendPath::want_space(OutLink& link, SpaceFor whom, bool wanted) {
   const auto bit = static_cast<unsigned>(whom);
-  link.space_for = wanted ? link.space_for | bit : link.space_for & ~bit;
-  link.view().control().space.relaxed_store(link.space_for != 0 ? 1 : 0);
+  unsigned& wanted_for = link.space.wanted_for;
+  wanted_for = wanted ? wanted_for | bit : wanted_for & ~bit;
+  link.view().control().space.relaxed_store(wanted_for != 0 ? 1 : 0);
   // SYNC(link.space): pairs with the receiver's fence between its receipt and its load of `space`.
   if (wanted) shm::full_fence();
 }

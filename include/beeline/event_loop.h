@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include <beeline/message.h>
+#include <beeline/payload.h>
+#include <beeline/result.h>
+#include <beeline/to.h>
+#include <beeline/types.h>
+
+namespace beeline {
+
+class AgentCore;
+
+/// The report of EventLoop::poll(). Nothing of it was taken.
+struct Readiness {
+  std::size_t messages = 0;  ///< wait in the inbox for Agent::try_receive(); some may have expired
+  std::size_t answers = 0;   ///< wait for EventLoop::next_answer()
+  std::size_t spaces = 0;    ///< wait for EventLoop::next_space()
+  bool notices = false;      ///< Agent::next_notice() has one
+  bool ended = false;        ///< the hive went down, or this life of the agent has ended: see
+                             ///< Agent::detach()
+  Deadline next{};           ///< call poll() again at the latest then, readable or not
+};
+
+/// The answer to EventLoop::request(), or the reason why there is none.
+struct Answered {
+  MessageId id = 0;  ///< of the request
+  Result<Message> answer;
+};
+
+/// An Agent in an event loop of the user's own, around epoll, asyncio or libuv: see Agent::loop().
+///
+/// The loop waits for Agent::fd(), level or edge triggered, and for other descriptors as it likes.
+/// It calls poll() last before each wait and waits until Readiness::next at most. All that poll()
+/// reports may stay where it is: an agent that handles as many messages as it wants to leaves the
+/// others in its inbox, and is woken for answers all the same. A call of the Agent or of this class
+/// between poll() and the wait may take the wake-up; then the loop calls poll() once more.
+///
+/// Belongs to the thread of its Agent and must not outlive it. Cheap to copy.
+class EventLoop {
+ public:
+  /// Looks at the control socket and at the lanes, takes messages into the inbox as far as there is
+  /// room, and calls the handlers of answers that have come (Agent::request_then()). Hands nothing
+  /// out. From here until the next call of the agent, peers signal the descriptor for all that is
+  /// new. Everything that was there before is in the report, and makes the descriptor readable no
+  /// more.
+  Readiness poll();
+
+  /// Sends a request and returns; next_answer() has the answer. For callers that have no use for a
+  /// handler, in another language for example. Errors: those of Agent::request_then(). An answer
+  /// that was not fetched counts among the kMostOpenQuestions.
+  [[nodiscard]] Result<MessageId> request(const To& to, Payload payload, Deadline deadline,
+                                          const SendOptions& options = kPlainSend);
+  /// The next answer to a request(), in the order in which poll() has found them, or nothing. The
+  /// errors in it are those of Agent::request(). From here on the agent handles the answer, as it
+  /// handles a message that it has received.
+  [[nodiscard]] std::optional<Answered> next_answer();
+  /// Gives up a request(): next_answer() will not return it. With SendOptions::cancel_on_timeout
+  /// the message is taken back. False: no such request is open, and none has an answer that was not
+  /// fetched.
+  bool forget(MessageId request);
+
+  /// After a send that found no room (kFull, kRateLimited): asks to be woken when another try may
+  /// find some, because the peer has taken something since, for example. poll() says so once, and
+  /// next_space() names the peer; the wish ends with that, or with `wanted` = false. A peer that
+  /// has died meanwhile is named too: the next send says so. kInvalid: no such
+  /// peer.
+  Result<void> want_space(Peer peer, bool wanted);
+  /// The next peer of a wish that has come true, or nothing.
+  [[nodiscard]] std::optional<Peer> next_space();
+
+ private:
+  friend class Agent;
+  explicit EventLoop(AgentCore* core) : core_(core) {}
+  AgentCore* core_;
+};
+
+}  // namespace beeline

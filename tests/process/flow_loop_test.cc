@@ -1,0 +1,337 @@
+// A loop of the user's own: answers by token, looks that take nothing, and the wish for space.
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/os/event_fd.h"
+#include "src/os/fd.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct LoopBoard {
+  Event attached;
+  Event go;
+  Event filled;
+  Event again;
+};
+
+class FlowLoop : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowLoop);
+
+// Waits as epoll does, level or edge triggered.
+class Epoll {
+ public:
+  Epoll(int fd, bool edge) : fd_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event event{};
+    event.events = EPOLLIN | (edge ? EPOLLET : 0U);
+    EXPECT_EQ(::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event), 0);
+  }
+  // False at the deadline.
+  bool wait(Deadline until) {
+    const auto left = until - std::chrono::steady_clock::now();
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    epoll_event event{};
+    return ::epoll_wait(fd_.get(), &event, 1,
+                        static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000))) == 1;
+  }
+
+ private:
+  os::UniqueFd fd_;
+};
+
+// Polls and waits until `is_over(report)`. Fails the test at the deadline.
+template <typename IsOver>
+void loop_until(Agent& agent, Epoll& epoll, IsOver&& is_over) {
+  const Deadline end = patience();
+  for (;;) {
+    const Readiness found = agent.loop().poll();
+    if (is_over(found)) return;
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it is not told";
+    epoll.wait(std::min(found.next, end));
+  }
+}
+
+// Answers so many requests, each with its own text, and the text "no" with no answer.
+BEELINE_ROLE(answers) {
+  auto& board = context.board<LoopBoard>();
+  auto agent = attach("clerk");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  const auto served = agent->serve(
+      [&](Message& message) {
+        if (message.text() == "stop") agent->stop_serving();
+        if (message.text() == "keep") {
+          EXPECT_TRUE(board.go.await(1, patience()));
+          return Ack{AckStatus::kAccepted, "kept"};
+        }
+        if (message.text() == "no") return Ack{};
+        return Ack{AckStatus::kAccepted, std::string(message.text())};
+      },
+      {.until = patience()});
+  EXPECT_TRUE(served);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowLoop, AnswersAreFetchedByTheIdOfTheirRequest) {
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("answers");
+  ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
+  const Peer clerk = peer_of(*agent, "clerk");
+  EventLoop loop = agent->loop();
+  for (const bool edge : {false, true}) {
+    Epoll epoll(agent->fd(), edge);
+    std::vector<MessageId> ids;
+    for (const char* text : {"one", "no", "three"}) {
+      const auto id = loop.request(clerk, text, patience());
+      ASSERT_TRUE(id) << id.error().text;
+      ids.push_back(*id);
+    }
+    loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 3; });
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto answered = loop.next_answer();
+      ASSERT_TRUE(answered);
+      EXPECT_EQ(answered->id, ids[i]) << "they come in the order of the answers";
+      if (i == 1) {
+        EXPECT_EQ(answered->answer.error().code, ErrorCode::kUnanswered);
+        continue;
+      }
+      ASSERT_TRUE(answered->answer) << answered->answer.error().text;
+      EXPECT_EQ(answered->answer->text(), i == 0 ? "one" : "three");
+      EXPECT_EQ(answered->answer->reply_to(), ids[i]);
+    }
+    EXPECT_FALSE(loop.next_answer());
+    EXPECT_EQ(agent->counters().leased, 0U);
+  }
+  ASSERT_TRUE(agent->send(clerk, "stop"));
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowLoop, ARequestThatIsGivenUpHasNoAnswer) {
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("answers");
+  ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
+  const Peer clerk = peer_of(*agent, "clerk");
+  EventLoop loop = agent->loop();
+  Epoll epoll(agent->fd(), true);
+  const auto kept = loop.request(clerk, "keep", patience());
+  const auto behind = loop.request(clerk, "?", patience(), {.cancel_on_timeout = true});
+  const auto late = loop.request(clerk, "late", after(1ms));
+  const auto handled =
+      agent->request_then(clerk, "handled", patience(), [](const Result<Message>&) {});
+  ASSERT_TRUE(kept && behind && late && handled);
+  EXPECT_TRUE(loop.forget(*kept));
+  EXPECT_FALSE(loop.forget(*kept)) << "once";
+  EXPECT_TRUE(loop.forget(*behind));
+  EXPECT_FALSE(loop.forget(*handled)) << "its handler is called";
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 1; });
+  const auto answered = loop.next_answer();
+  ASSERT_TRUE(answered);
+  EXPECT_EQ(answered->id, *late);
+  EXPECT_EQ(answered->answer.error().code, ErrorCode::kTimeout);
+  board<LoopBoard>().go.raise();
+  const auto last = loop.request(clerk, "last", patience());
+  ASSERT_TRUE(last);
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 1; });
+  EXPECT_TRUE(loop.forget(*last)) << "an answer that nobody fetched";
+  EXPECT_FALSE(loop.next_answer());
+  EXPECT_EQ(agent->counters().leased, 0U);
+  ASSERT_TRUE(agent->send(clerk, "stop"));
+  troupe().wait_all(patience());
+  for (const Message& message : agent->drain_pending_results()) {
+    EXPECT_NE(message.text(), "?") << "it was taken back";
+  }
+  expect_balance(*agent);
+}
+
+TEST_P(FlowLoop, AnAgentThatLeavesEndsTheAnswersThatItHasNotFetched) {
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("answers");
+  ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
+  Epoll epoll(agent->fd(), false);
+  ASSERT_TRUE(agent->loop().request("clerk", "?", patience()));
+  ASSERT_TRUE(agent->send("clerk", "stop"));
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 1; });
+  agent.reset();
+  agent = attach("boss");
+  ASSERT_TRUE(agent);
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_EQ(agent->counters().dead, 0U);
+  troupe().wait_all(patience());
+}
+
+// Sends two messages, and answers one request after the other.
+BEELINE_ROLE(sends_and_answers) {
+  auto& board = context.board<LoopBoard>();
+  auto agent = attach("clerk");
+  ASSERT_TRUE(agent);
+  const Peer boss = peer_of(*agent, "boss");
+  board.attached.raise();
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_TRUE(agent->send(boss, "one"));
+    EXPECT_TRUE(agent->send(boss, "two"));
+    board.filled.raise();
+    EXPECT_TRUE(board.go.await(round + 1, patience()));
+    next_message(*agent).done("an answer");
+    EXPECT_TRUE(board.again.await(round + 1, patience()));
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// The agent handles one message at a time, and waits for an answer before it takes the next one.
+TEST_P(FlowLoop, AnAgentAtItsLimitIsWokenForAnswersWhileMessagesWait) {
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("sends_and_answers");
+  const Peer clerk = peer_of(*agent, "clerk");
+  for (const bool edge : {false, true}) {
+    Epoll epoll(agent->fd(), edge);
+    ASSERT_TRUE(board<LoopBoard>().filled.await(edge ? 2 : 1, patience()));
+    loop_until(*agent, epoll, [](const Readiness& found) { return found.messages == 2; });
+    auto held = agent->try_receive();
+    ASSERT_TRUE(held);
+    EXPECT_EQ(held->text(), "one");
+    bool answered = false;
+    const auto then = [&](const Result<Message>& answer) {
+      EXPECT_TRUE(answer && answer->text() == "an answer");
+      answered = true;
+    };
+    ASSERT_TRUE(agent->request_then(clerk, "?", patience(), then));
+    Readiness found = agent->loop().poll();
+    EXPECT_EQ(found.messages, 1U) << "one that was there is in each report";
+    EXPECT_FALSE(epoll.wait(after(2ms)) && agent->loop().poll().answers != 0);
+    board<LoopBoard>().go.raise();
+    ASSERT_NO_FATAL_FAILURE(loop_until(*agent, epoll, [&](const Readiness&) { return answered; }));
+    EXPECT_EQ(agent->loop().poll().messages, 1U);
+    held->done();
+    next_message(*agent).done();
+    EXPECT_EQ(agent->loop().poll().messages, 0U);
+    board<LoopBoard>().again.raise();
+  }
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowLoop, APollSaysWhenItIsToBeCalledAgainAndWhenTheLifeHasEnded) {
+  auto agent = attach("boss");
+  auto child = attach("child", "boss");
+  ASSERT_TRUE(agent && child);
+  EventLoop loop = agent->loop();
+  const Deadline soon = after(3ms);
+  ASSERT_TRUE(loop.request("child", "?", soon));
+  EXPECT_LE(loop.poll().next, soon);
+  child.reset();
+  Epoll epoll(agent->fd(), true);
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.notices; });
+  EXPECT_TRUE(agent->next_notice());
+  EXPECT_FALSE(loop.poll().notices);
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 1; });
+  EXPECT_FALSE(loop.next_answer()->answer);
+  EXPECT_FALSE(loop.poll().ended);
+  agent->detach();
+  EXPECT_TRUE(loop.poll().ended);
+}
+
+// ---- Space ----------------------------------------------------------------------------------
+
+// Takes nothing until it is told to, then all, or one message of a slab.
+BEELINE_ROLE(slow) {
+  auto& board = context.board<LoopBoard>();
+  auto agent = attach("slow");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  for (std::uint32_t round = 1; round <= 4; ++round) {
+    ASSERT_TRUE(board.go.await(round, patience()));
+    next_message(*agent).done();
+    while (auto message = agent->try_receive()) message->done();
+  }
+  ASSERT_TRUE(board.go.await(5, patience()));
+  while (auto message = agent->try_receive()) message->done();
+}
+
+TEST_P(FlowLoop, AWishForSpaceComesTrueOnceThePeerHasTakenSomething) {
+  AttachOptions options = named("sender");
+  options.normal_slots = 8;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("slow");
+  const Peer slow = peer_of(*agent, "slow");
+  EventLoop loop = agent->loop();
+  EXPECT_FALSE(loop.want_space(Peer{}, true));
+  std::uint32_t round = 0;
+  for (const std::string& text : {std::string("small"), std::string(100'000, 'x')}) {
+    for (const bool edge : {false, true}) {
+      Epoll epoll(agent->fd(), edge);
+      SendResult sent;
+      while ((sent = agent->send(slow, text))) {
+      }
+      ASSERT_EQ(sent.status, SendStatus::kFull) << sent.text();
+      ASSERT_TRUE(loop.want_space(slow, true));
+      EXPECT_EQ(loop.poll().spaces, 0U) << "it has taken nothing";
+      ASSERT_TRUE(loop.want_space(slow, false));
+      ASSERT_TRUE(loop.want_space(slow, true)) << "a wish can be withdrawn and made again";
+      board<LoopBoard>().go.raise();
+      ++round;
+      while (!(sent = agent->send(slow, text))) {
+        ASSERT_EQ(sent.status, SendStatus::kFull);
+        ASSERT_TRUE(loop.want_space(slow, true));
+        ASSERT_NO_FATAL_FAILURE(
+            loop_until(*agent, epoll, [](const Readiness& found) { return found.spaces == 1; }));
+        EXPECT_EQ(loop.next_space()->pid, slow.pid);
+        EXPECT_FALSE(loop.next_space());
+        EXPECT_EQ(loop.poll().spaces, 0U) << "once";
+      }
+      ASSERT_TRUE(loop.want_space(slow, false));
+    }
+  }
+  EXPECT_EQ(round, 4U);
+  board<LoopBoard>().go.raise();
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowLoop, AWishForATokenComesTrueInTime) {
+  AttachOptions options = named("sender");
+  options.send_rate = 50;
+  options.send_burst = 1;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*agent, "other");
+  while (agent->send(to, "?")) {
+  }
+  ASSERT_EQ(agent->send(to, "?").status, SendStatus::kRateLimited);
+  ASSERT_TRUE(agent->loop().want_space(to, true));
+  Epoll epoll(agent->fd(), true);
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.spaces == 1; });
+  EXPECT_TRUE(agent->send(to, "?"));
+}
+
+TEST_P(FlowLoop, AWishForSpaceNamesAPeerThatHasDied) {
+  AttachOptions options = named("sender");
+  options.normal_slots = 8;
+  auto agent = attach(options);
+  AttachOptions of_other = named("other");
+  of_other.temporary = true;
+  auto other = attach(of_other);
+  ASSERT_TRUE(agent && other);
+  const Peer to = peer_of(*agent, "other");
+  while (agent->send(to, "?")) {
+  }
+  Epoll epoll(agent->fd(), true);
+  ASSERT_TRUE(agent->loop().want_space(to, true));
+  EXPECT_EQ(agent->loop().poll().spaces, 0U);
+  other.reset();
+  loop_until(*agent, epoll, [](const Readiness& found) { return found.spaces == 1; });
+  EXPECT_EQ(agent->send(to, "?").status, SendStatus::kPeerDead);
+}
+
+}  // namespace
+}  // namespace beeline::test
