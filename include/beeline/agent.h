@@ -340,6 +340,7 @@ class Agent {
   std::uint64_t detach(Deadline drain_until = Deadline::min());
 
  private:
+  friend class Attaching;
   explicit Agent(std::unique_ptr<AgentCore> core);
   std::unique_ptr<AgentCore> core_;
 };

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <beeline/message.h>
 #include <beeline/payload.h>
+#include <beeline/registry.h>
 #include <beeline/result.h>
 #include <beeline/to.h>
 #include <beeline/types.h>
@@ -18,6 +21,8 @@ struct Readiness {
   std::size_t messages = 0;  ///< wait in the inbox for Agent::try_receive(); some may have expired
   std::size_t answers = 0;   ///< wait for EventLoop::next_answer()
   std::size_t spaces = 0;    ///< wait for EventLoop::next_space()
+  std::size_t peers = 0;     ///< wait for EventLoop::next_peer()
+  std::size_t lists = 0;     ///< wait for EventLoop::next_list()
   bool notices = false;      ///< Agent::next_notice() has one
   bool ended = false;        ///< the hive went down, or this life of the agent has ended: see
                              ///< Agent::detach()
@@ -30,6 +35,23 @@ struct Answered {
   Result<Message> answer;
 };
 
+/// Names a call of EventLoop that was started, until its result is fetched.
+using CallId = std::uint64_t;
+/// How many such calls may be open, or have a result that was not fetched.
+inline constexpr std::size_t kMostOpenCalls = 1024;
+
+/// The result of EventLoop::find_peer().
+struct FoundPeer {
+  CallId call = 0;
+  Result<Peer> peer;
+};
+
+/// The result of EventLoop::list_agents().
+struct Listed {
+  CallId call = 0;
+  Result<std::vector<AgentInfo>> agents;
+};
+
 /// An Agent in an event loop of the user's own, around epoll, asyncio or libuv: see Agent::loop().
 ///
 /// The loop waits for Agent::fd(), level or edge triggered, and for other descriptors as it likes.
@@ -38,12 +60,17 @@ struct Answered {
 /// others in its inbox, and is woken for answers all the same. A call of the Agent or of this class
 /// between poll() and the wait may take the wake-up; then the loop calls poll() once more.
 ///
+/// From the first poll() on the agent waits for the coordinator only in calls that say so: those of
+/// class Agent that are control calls. It opens links that it needs for receipts and copies without
+/// a wait. One exception is left: an agent whose coordinator was restarted registers again in one
+/// poll() or other call, and that takes as long as the new coordinator needs to answer.
+///
 /// Belongs to the thread of its Agent and must not outlive it. Cheap to copy.
 class EventLoop {
  public:
   /// Looks at the control socket and at the lanes, takes messages into the inbox as far as there is
   /// room, and calls the handlers of answers that have come (Agent::request_then()). Hands nothing
-  /// out. From here until the next call of the agent, peers signal the descriptor for all that is
+  /// out. From here until the next call of the agent, peers signal the descriptor for everything
   /// new. Everything that was there before is in the report, and makes the descriptor readable no
   /// more.
   Readiness poll();
@@ -62,6 +89,22 @@ class EventLoop {
   /// fetched.
   bool forget(MessageId request);
 
+  /// Finds a peer in two steps: starts as Agent::wait_for() does and returns; next_peer() has the
+  /// result. Waits until the deadline for an agent that is not there yet, then for the coordinator
+  /// at most AttachOptions::control_timeout. When the coordinator is restarted meanwhile, the agent
+  /// asks the next one. Errors, at once: kInvalid (no UTF-8), kNoRoute (no text, or a named queue),
+  /// kFull (kMostOpenCalls), kClosed. In the result: those of Agent::wait_for().
+  [[nodiscard]] Result<CallId> find_peer(const To& to, Deadline deadline = Deadline::min());
+  [[nodiscard]] std::optional<FoundPeer> next_peer();
+  /// Lists all agents of the hive in two steps, by pid; next_list() has the result. The fields of
+  /// each say who is a child or a sibling. Errors, at once: kFull, kClosed. In the result: those of
+  /// Agent::children().
+  [[nodiscard]] Result<CallId> list_agents();
+  [[nodiscard]] std::optional<Listed> next_list();
+  /// Gives up a find_peer() or a list_agents(). A link that was opened meanwhile stays open. False:
+  /// there is no such call, or its result was fetched.
+  bool forget_call(CallId call);
+
   /// After a send that found no room (kFull, kRateLimited): asks to be woken when another try may
   /// find some, because the peer has taken something since, for example. poll() says so once, and
   /// next_space() names the peer; the wish ends with that, or with `wanted` = false. A peer that
@@ -70,6 +113,15 @@ class EventLoop {
   Result<void> want_space(Peer peer, bool wanted);
   /// The next peer of a wish that has come true, or nothing.
   [[nodiscard]] std::optional<Peer> next_space();
+
+  /// Agent::detach() in two steps: starts it and returns. The agent goes on until its receivers
+  /// have taken everything, or until the deadline; then it sends and receives nothing more, and
+  /// poll() says `ended` once the coordinator has answered, or has not within
+  /// AttachOptions::control_timeout. If the coordinator is restarted in this moment, the
+  /// farewell waits for it as detach() does.
+  void start_detach(Deadline drain_until = Deadline::min());
+  /// The result of detach(), once poll() has said `ended` after start_detach().
+  [[nodiscard]] std::optional<std::uint64_t> left_behind() const;
 
  private:
   friend class Agent;

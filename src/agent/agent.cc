@@ -289,6 +289,15 @@ Result<MessageId> EventLoop::request(const To& to, Payload payload, Deadline dea
 }
 std::optional<Answered> EventLoop::next_answer() { return core_->open_questions().next_answer(); }
 bool EventLoop::forget(MessageId request) { return core_->open_questions().forget(request); }
+Result<CallId> EventLoop::find_peer(const To& to, Deadline deadline) {
+  return core_->errands().find_peer(to, deadline);
+}
+std::optional<FoundPeer> EventLoop::next_peer() { return core_->errands().next_peer(); }
+Result<CallId> EventLoop::list_agents() { return core_->errands().list_agents(); }
+std::optional<Listed> EventLoop::next_list() { return core_->errands().next_list(); }
+bool EventLoop::forget_call(CallId call) { return core_->errands().forget(call); }
+void EventLoop::start_detach(Deadline drain_until) { core_->leaving().start(drain_until); }
+std::optional<std::uint64_t> EventLoop::left_behind() const { return core_->leaving().result(); }
 Result<void> EventLoop::want_space(Peer peer, bool wanted) {
   return core_->user_loop().want_space(peer, wanted);
 }

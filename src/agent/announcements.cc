@@ -39,7 +39,8 @@ void Announcements::handle_announcements() {
 void Announcements::hear_news() {
   if (!client_.closed()) handle_some_announcements();
   if (client_.closed()) return news_.note_all_read();  // all is announced again after a resume
-  if (hears_more_ || !news_.any() || !news_.may_wait()) return;
+  if (hears_more_ || !news_.any()) return;
+  if (life_.waits_outside() || !news_.may_wait()) return;
   const std::int64_t end = os::monotonic_ns() + kNewsPatience;
   for (std::int64_t left = kNewsPatience; left > 0 && news_.any() && !client_.closed();
        left = end - os::monotonic_ns()) {

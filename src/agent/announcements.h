@@ -40,6 +40,10 @@ class Announcements {
   void handle(control::Announcement announcement);
   // The last turn has left announcements.
   [[nodiscard]] bool hears_more() const { return hears_more_; }
+  // The same, or the coordinator is about to send one for which no call waits.
+  [[nodiscard]] bool awaits_more() const {
+    return hears_more_ || (life_.waits_outside() && !client_.closed() && news_.any());
+  }
   // How often the coordinator has said that a name is there now.
   [[nodiscard]] std::uint64_t names_heard() const { return names_heard_; }
 

@@ -59,7 +59,11 @@ AgentCore::AgentCore(Foundation& from)
       intake_({life_, receiver_, notices_, announcements_, leases_, sleeper_, turn_}),
       loops_{OpenQuestions({life_, announcements_, intake_, leases_, debts_, questions_, sleeper_}),
              Serving(life_, receiver_, intake_, leases_, loops_.questions, escalations_),
-             UserLoop({life_, notices_, receiver_, links_, loops_.questions, sleeper_})},
+             Errands({life_, directory_, client_, announcements_, opener_, names_}),
+             Leaving({life_, client_, links_, debts_, escalations_, loops_.questions, registration_,
+                      sleeper_}),
+             UserLoop({life_, notices_, receiver_, links_, loops_.questions, loops_.errands,
+                       loops_.leaving, sleeper_})},
       letters_(life_, client_, receiver_, sleeper_),
       turn_(*this, receiver_) {
   registration_.adopt_directory(std::move(from.directory), from.attached.index);
@@ -94,6 +98,7 @@ void AgentCore::take_turn() {
   if (!life_.still_counts()) return;  // an agent that only sends never drains
   arrivals_.ask_for_postponed();
   opener_.place_links();
+  opener_.settle_openings();
   arrivals_.ask_for_owners();
   family_.watch_tree();
   ended_.watch_owners();
@@ -131,28 +136,6 @@ std::optional<Notice> AgentCore::next_notice() {
 
 void AgentCore::set_sleeping(bool sleeping) {
   if (!life_.is_forked()) sleeper_.set_sleeping(sleeping);
-}
-
-std::uint64_t AgentCore::detach(Deadline drain_until) {
-  if (life_.is_forked()) return 0;
-  debts_.pay_debts();  // of messages that were refused since the last look, too
-  const auto is_drained = [&] {
-    return debts_.empty() && escalations_.empty() && links_.not_taken() == 0;
-  };
-  if (drain_until > Deadline::min() && !is_drained()) {
-    links_.want_all_space(true);
-    sleeper_.set_leaving(true);
-    sleeper_.wait_until(drain_until.time_since_epoch().count(),
-                        [&] { return life_.is_down() || is_drained(); });
-    links_.want_all_space(false);
-  }
-  life_.leave();
-  loops_.questions.drop_answers();
-  const std::uint64_t rest = links_.not_taken() + debts_.drop_debts();
-  if (!life_.has_ended() && !life_.is_down()) registration_.say_goodbye();
-  life_.close();  // every wait ends, a serve() above us among them
-  client_.close();
-  return rest;
 }
 
 void AgentCore::become_a_copy() {

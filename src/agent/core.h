@@ -18,6 +18,7 @@
 #include "src/agent/debts.h"
 #include "src/agent/directory.h"
 #include "src/agent/ended.h"
+#include "src/agent/errands.h"
 #include "src/agent/escalations.h"
 #include "src/agent/family.h"
 #include "src/agent/fork_guard.h"
@@ -25,6 +26,7 @@
 #include "src/agent/inbox_view.h"
 #include "src/agent/intake.h"
 #include "src/agent/leases.h"
+#include "src/agent/leaving.h"
 #include "src/agent/link_opener.h"
 #include "src/agent/name_wait.h"
 #include "src/agent/names.h"
@@ -43,10 +45,12 @@
 
 namespace beeline {
 
-// The loops that handle what comes: serve(), and one of the user's own.
+// The loops that handle all that comes: serve(), and one of the user's own with its calls in steps.
 struct Loops {
   OpenQuestions questions;
   Serving serving;
+  Errands errands;
+  Leaving leaving;
   UserLoop outside;
 };
 
@@ -74,6 +78,8 @@ class AgentCore {
   [[nodiscard]] Escalations& escalations() { return escalations_; }
   [[nodiscard]] OpenQuestions& open_questions() { return loops_.questions; }
   [[nodiscard]] Serving& serving() { return loops_.serving; }
+  [[nodiscard]] Errands& errands() { return loops_.errands; }
+  [[nodiscard]] Leaving& leaving() { return loops_.leaving; }
   [[nodiscard]] UserLoop& user_loop() { return loops_.outside; }
   [[nodiscard]] DeadLetters& letters() { return letters_; }
   [[nodiscard]] PeerLinks& links() { return links_; }
@@ -97,8 +103,7 @@ class AgentCore {
   // ---- Its life ----
   // One turn: everything that is due, in the order in which it builds on each other.
   void take_turn();
-  // Returns how many messages nobody has taken.
-  std::uint64_t detach(Deadline drain_until);
+  std::uint64_t detach(Deadline drain_until) { return loops_.leaving.detach(drain_until); }
   // Runs inside fork(): system calls alone.
   void become_a_copy();
 

@@ -48,7 +48,7 @@ std::optional<Peer> LinkOpener::open_peer(Pid pid) {
 
 Result<Peer> LinkOpener::peer(Pid pid) {
   auto found = find_peer(pid);
-  if (found && lacks_parent_link(pid)) open_parent_link();
+  if (found) show_to_parent(pid);
   return found;
 }
 
@@ -112,39 +112,123 @@ Result<Peer> LinkOpener::open_link(Pid pid) {
 }
 
 Result<Peer> LinkOpener::open_link_unasked(Pid pid) {
+  if (life_.waits_outside()) {
+    if (auto refusal = take_refusal(pid)) return tl::unexpected(std::move(*refusal));
+    if (auto begun = begin_open(pid); !begun) return tl::unexpected(std::move(begun.error()));
+    return fail(ErrorCode::kTimeout, "the coordinator was asked, and answers later");
+  }
   const Registration::Unasked unasked(registration_);
   return open_link(pid);
 }
 
-Result<control::Opened> LinkOpener::ask_open(send::OutLink& link, bool again) {
+control::OpenRequest LinkOpener::request_of(const send::OutLink& link, bool again) {
   control::OpenRequest request;
   request.to = link.peer();
   request.serial = link.key().serial;
   request.contract = link.view().contract();
   request.again = again;
-  auto opened = client_.open(request, link.memory().fd());
+  return request;
+}
+
+Result<control::Opened> LinkOpener::ask_open(send::OutLink& link, bool again) {
+  auto opened = client_.open(request_of(link, again), link.memory().fd());
   if (!opened) return opened;
-  if (opened->index >= shm::kMaxAgents) {
+  return adopt(link, std::move(*opened));
+}
+
+Result<control::Opened> LinkOpener::adopt(send::OutLink& link, control::Opened opened) {
+  if (opened.index >= shm::kMaxAgents) {
     return fail(ErrorCode::kProtocol, "open: the coordinator names place " +
-                                          std::to_string(opened->index) + ", there are " +
+                                          std::to_string(opened.index) + ", there are " +
                                           std::to_string(shm::kMaxAgents));
   }
-  if (opened->process) {
-    arrivals_.listen_to(opened->incarnation, std::move(opened->bell));
-    (void)links_.learn_life(link.peer(), opened->incarnation, std::move(opened->status),
-                            std::move(opened->event));
+  if (opened.process) {
+    arrivals_.listen_to(opened.incarnation, std::move(opened.bell));
+    (void)links_.learn_life(link.peer(), opened.incarnation, std::move(opened.status),
+                            std::move(opened.event));
     receiver_.links().index().each_of(link.peer(), [&](receive::InLink& from) {
-      if (from.key().incarnation == opened->incarnation) arrivals_.join_life(from);
+      if (from.key().incarnation == opened.incarnation) arrivals_.join_life(from);
     });
   }
   {
     const auto lock = life_.lock_send();
-    link.may_send = opened->may_send;
-    link.ended |= opened->ended;
-    links_.path().set_place(link, opened->index, opened->incarnation);
+    link.may_send = opened.may_send;
+    link.ended |= opened.ended;
+    links_.path().set_place(link, opened.index, opened.incarnation);
   }
   family_.mark_sibling(link);
   return opened;
+}
+
+// ---- Without a wait -----------------------------------------------------------------------------
+
+Result<void> LinkOpener::begin_open(Pid pid) {
+  if (is_opening(pid)) return {};
+  (void)take_refusal(pid);
+  if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
+  if (client_.closed()) return fail(ErrorCode::kClosed, "the coordinator has gone; ask again");
+  send::OutLink* link = links_.out_link(pid);
+  const bool again = link != nullptr;
+  if (!again) {
+    auto made = links_.add(pid);
+    if (!made) return tl::unexpected(made.error());
+    link = *made;
+  }
+  const auto asked = client_.ask_open(request_of(*link, again), link->memory().fd());
+  if (!asked) {
+    if (!again) links_.remove(pid);
+    return tl::unexpected(asked.error());
+  }
+  const std::int64_t late_ns = os::monotonic_ns() + life_.options().control_timeout.count();
+  openings_.push_back({pid, *asked, link->key().serial, again, late_ns});
+  return {};
+}
+
+bool LinkOpener::is_opening(Pid pid) const {
+  return std::any_of(openings_.begin(), openings_.end(), [pid](const Opening& opening) {
+    return opening.pid == pid && opening.seq != 0;
+  });
+}
+
+std::optional<Error> LinkOpener::take_refusal(Pid pid) {
+  const auto found = std::find_if(openings_.begin(), openings_.end(), [pid](const Opening& each) {
+    return each.pid == pid && each.refusal;
+  });
+  if (found == openings_.end()) return std::nullopt;
+  std::optional<Error> refusal = std::move(found->refusal);
+  openings_.erase(found);
+  return refusal;
+}
+
+void LinkOpener::settle_openings() {
+  std::erase_if(openings_, [this](Opening& each) { return each.seq != 0 && settle(each); });
+}
+
+// True where nothing is left to say of it.
+bool LinkOpener::settle(Opening& opening) {
+  auto opened = client_.take_opened(opening.seq);
+  if (!opened && os::monotonic_ns() < opening.late_ns) return false;
+  if (!opened) {
+    client_.forget_answer(opening.seq);
+    opened = fail(ErrorCode::kTimeout, "the coordinator at " + client_.socket_path() +
+                                           " has not answered in time; ask again");
+  }
+  opening.seq = 0;
+  send::OutLink* link = links_.out_link(opening.pid);
+  if (link == nullptr || link->key().serial != opening.serial) return true;
+  Error error;
+  if (*opened) {
+    const auto adopted = adopt(*link, std::move(**opened));
+    if (adopted) return true;
+    error = adopted.error();
+  } else {
+    error = std::move(opened->error());
+  }
+  if (link->place != nullptr) return true;  // opened by others meanwhile
+  const bool is_refused = error.code != ErrorCode::kClosed && error.code != ErrorCode::kTimeout;
+  if (is_refused && !opening.again) links_.remove(opening.pid);
+  opening.refusal = std::move(error);
+  return false;
 }
 
 void LinkOpener::begin_placing() {
@@ -164,6 +248,10 @@ void LinkOpener::place_links() {
              links_.at(slot)->place == nullptr;
     };
     if (!is_missing()) continue;
+    if (is_opening(links_.at(slot)->peer())) {  // and no call waits for the answer
+      missing = true;
+      continue;
+    }
     const auto opened = ask_open(*links_.at(slot), true);
     if (opened) continue;
     const ErrorCode code = opened.error().code;

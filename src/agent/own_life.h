@@ -72,6 +72,11 @@ class OwnLife {
   [[nodiscard]] bool is_forked() const { return forked_; }
   [[nodiscard]] std::string why_down() const;
 
+  // ---- How it waits ----
+  // The user waits outside of the library, so nothing that he has not asked for may wait inside.
+  [[nodiscard]] bool waits_outside() const { return waits_outside_; }
+  void wait_outside() { waits_outside_ = true; }
+
   // The coordinator says in this word of the directory which life of the agent counts.
   void watch(const shm::Atomic<std::uint64_t>& word) {
     word_ = &word;
@@ -106,6 +111,7 @@ class OwnLife {
   bool attached_ = false;
   bool down_ = false;
   bool forked_ = false;  // in a forked child
+  bool waits_outside_ = false;
   std::atomic<bool> left_{false};
   std::atomic<bool> shared_{false};
   SendMutex mutex_;

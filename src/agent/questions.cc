@@ -286,7 +286,7 @@ std::string Questions::absence(Peer to) {
     if (link == nullptr || !link->is_away()) return {};
   }
   std::string text = "; the receiver has no process";
-  if (client_.closed() || registration_.is_silent())
+  if (client_.closed() || registration_.is_silent() || life_.waits_outside())
     return text;  // nobody waits for a coordinator here
   const Registration::Unasked unasked(registration_);
   const auto page = client_.list(to.pid);  // it begins with this one

@@ -56,7 +56,7 @@ void Registration::adopt_directory(segment::Foreign memory, std::uint32_t index)
 // with once it has answered.
 void Registration::resume_sometimes() {
   if (life_.has_ended() || os::monotonic_ns() < deadlines_.resume) return;
-  if (resume(kPatience)) {
+  if (resume(life_.waits_outside() ? std::chrono::nanoseconds::zero() : kPatience)) {
     resume_pause_ns_ = 0;
     return;
   }

@@ -69,7 +69,7 @@ void Sleeper::last_look() {
 }
 
 bool Sleeper::goes_on() const {
-  return flooded_ || announcements_.hears_more() || receiver_.links().owners().called() != 0 ||
+  return flooded_ || announcements_.awaits_more() || receiver_.links().owners().called() != 0 ||
          receiver_.is_searching() || receiver_.audit().is_skipping();
 }
 

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "src/agent/errands.h"
+#include "src/agent/leaving.h"
 #include "src/agent/open_questions.h"
 #include "src/agent/send_facts.h"
 #include "src/agent/sleeper.h"
@@ -27,15 +29,20 @@ Readiness UserLoop::poll() {
     found.next = Deadline::max();
     return found;
   }
-  look();
+  with_.life.wait_outside();
+  if (!with_.leaving.is_saying_goodbye()) look();
+  with_.leaving.step();
   // Behind the fence of a sleeper: a receiver that takes something after this look rings.
   const Deadline token = look_for_space();
   found.messages = with_.receiver.home().inbox().index().count_nodes();
   found.answers = with_.questions.answers();
   found.spaces = spaces_.size();
+  found.peers = with_.errands.peers();
+  found.lists = with_.errands.lists();
   found.notices = !with_.notices.empty();
   found.ended = with_.life.is_down();
-  found.next = std::min({token, with_.questions.next_deadline(), with_.sleeper.next_look()});
+  found.next = std::min({token, with_.questions.next_deadline(), with_.errands.next_step(),
+                         with_.leaving.next_step(), with_.sleeper.next_look()});
   return found;
 }
 
@@ -43,6 +50,7 @@ Readiness UserLoop::poll() {
 void UserLoop::look() {
   for (int round = 0; round < kMostRounds; ++round) {
     with_.sleeper.arm_for_poll();
+    with_.errands.step();
     if (!with_.questions.is_due()) return;
     with_.sleeper.disarm();
     (void)with_.questions.call_answered();

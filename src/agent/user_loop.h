@@ -13,6 +13,8 @@
 
 namespace beeline {
 
+class Errands;
+class Leaving;
 class OpenQuestions;
 class Sleeper;
 
@@ -24,6 +26,8 @@ class UserLoop {
     receive::Receiver& receiver;
     PeerLinks& links;
     OpenQuestions& questions;
+    Errands& errands;
+    Leaving& leaving;
     Sleeper& sleeper;
   };
   explicit UserLoop(const Needs& needs) : with_(needs) {}

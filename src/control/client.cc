@@ -77,6 +77,7 @@ Result<void> Client::reconnect() {
   const std::lock_guard lock(*mutex_);
   socket_.close();
   announcements_.clear();
+  pending_.clear();
   const auto paths = find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
   auto socket = connect_or_start(*paths, starting_, options_.deadline);
@@ -136,6 +137,7 @@ void Client::hang_up() {
   socket_.refuse_more();
   keep_what_arrived();
   socket_.close();
+  pending_.clear();
 }
 
 tl::unexpected<Error> Client::broken(Error error) {
@@ -157,11 +159,12 @@ Result<std::uint64_t> Client::post(const Request& request, std::span<const int> 
   return seq;
 }
 
-Result<void> Client::post_now(const Request& request) {
+Result<std::uint64_t> Client::post_now(const Request& request, std::span<const int> fds) {
   if (!socket_.valid()) return fail(ErrorCode::kClosed, "not connected to the coordinator");
-  auto sent = socket_.try_send(build(request, next_seq_++), {});
+  const std::uint64_t seq = next_seq_++;
+  auto sent = socket_.try_send(build(request, seq), fds);
   if (!sent && sent.error().code != ErrorCode::kFull) return broken(std::move(sent.error()));
-  if (sent && *sent) return {};
+  if (sent && *sent) return seq;
   return fail(ErrorCode::kFull, "the coordinator has not read the last requests; try later");
 }
 
@@ -220,10 +223,12 @@ Result<std::optional<RawAnswer>> Client::sort(os::Packet packet, std::uint64_t s
   auto parsed = parse_from_coordinator(packet.text);
   if (!parsed) return broken(std::move(parsed.error()));
   if (auto* answer = std::get_if<IncomingAnswer>(&*parsed)) {
-    // An older answer belongs to a call that no longer waits.
-    if (answer->seq != seq) return std::optional<RawAnswer>();
-    if (packet.lost_fds) return std::optional<RawAnswer>(RawAnswer{no_room_for_fds(), {}});
-    return std::optional<RawAnswer>(RawAnswer{std::move(answer->answer), std::move(packet.fds)});
+    RawAnswer raw{std::move(answer->answer), std::move(packet.fds)};
+    if (packet.lost_fds) raw = {no_room_for_fds(), {}};
+    if (answer->seq == seq) return std::optional<RawAnswer>(std::move(raw));
+    // Any other answer belongs to a call that no longer waits.
+    (void)pending_.keep(answer->seq, std::move(raw));
+    return std::optional<RawAnswer>();
   }
   auto kept =
       keep_announcement(std::move(std::get<AnnouncedValue>(*parsed)), packet.fds, packet.lost_fds);
@@ -366,7 +371,10 @@ Result<void> Client::ready() {
 
 Result<Opened> Client::open(const OpenRequest& wanted, int link) {
   const std::array<int, 1> fds{link};
-  auto raw = request(wanted, fds);
+  return opened_of(request(wanted, fds));
+}
+
+Result<Opened> Client::opened_of(Result<RawAnswer> raw) {
   if (!raw) return tl::unexpected(std::move(raw.error()));
   auto answer = typed<OpenedAnswer>(*raw);
   if (!answer) return tl::unexpected(std::move(answer.error()));
@@ -380,16 +388,6 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
   }
   if (answer->foreign) opened.bell = std::move(raw->fds.back());
   return opened;
-}
-
-Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial, bool gone) {
-  const std::lock_guard lock(*mutex_);
-  return post_now(FadeRequest{incarnation, serial, gone});
-}
-
-Result<void> Client::tell(std::uint64_t incarnation, std::uint32_t serial) {
-  const std::lock_guard lock(*mutex_);
-  return post_now(TellRequest{incarnation, serial});
 }
 
 Result<void> Client::detach(std::vector<std::uint32_t> empty) {
@@ -413,19 +411,8 @@ Result<Resumed> Client::resume(ResumeRequest wanted, int home, int status, int e
   return resumed;
 }
 
-Result<void> Client::report(const ReportRequest& wanted) {
-  const std::lock_guard lock(*mutex_);
-  return post_now(wanted);
-}
-
 Result<void> Client::escalate(std::string text) {
   return expect_ok(EscalateRequest{std::move(text)});
-}
-
-Result<void> Client::letters_done(const LettersDoneRequest& wanted) {
-  const std::lock_guard lock(*mutex_);
-  if (auto sent = post(wanted); !sent) return tl::unexpected(std::move(sent.error()));
-  return {};
 }
 
 Result<ListAnswer> Client::list(std::uint32_t from) {

@@ -18,6 +18,7 @@
 #include <beeline/result.h>
 
 #include "src/control/hive_start.h"
+#include "src/control/pending_answers.h"
 #include "src/control/wire.h"
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
@@ -62,12 +63,6 @@ using Announcement =
     std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
                  ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement, CameAnnouncement>;
 
-// An answer that is not typed yet, with its descriptors.
-struct RawAnswer {
-  Answer answer;
-  std::vector<os::UniqueFd> fds;
-};
-
 // One connection, of one thread; only peek_link() may be called by others. Every call has a
 // deadline. A call that fails with kTimeout or kClosed leaves the connection closed(), and the
 // caller reconnects. Errors of every call: those of the coordinator, listed with each; kTimeout,
@@ -94,6 +89,17 @@ class Client {
   // `error` answer becomes the error of the result.
   [[nodiscard]] Result<RawAnswer> request(const Request& request, std::span<const int> fds = {});
 
+  // The same in two steps, neither of which waits. ask() sends the request and returns the number
+  // of its answer; kFull: no room in the socket now. try_next() reads the answer, and take_answer()
+  // returns it once; nothing while it may still come; kClosed: the connection has ended since, and
+  // the question with it.
+  [[nodiscard]] Result<std::uint64_t> ask(const Request& request, std::span<const int> fds = {});
+  [[nodiscard]] Result<std::uint64_t> ask_open(const OpenRequest& request, int link);
+  [[nodiscard]] std::optional<Result<RawAnswer>> take_answer(std::uint64_t seq);
+  [[nodiscard]] std::optional<Result<Opened>> take_opened(std::uint64_t seq);
+  // Nobody takes it any more.
+  void forget_answer(std::uint64_t seq);
+
   // An agent calls these; fds are borrowed.
   // kAlreadyRunning: an agent of that name lives. kNoAgent: the parent. kWrongVersion: the layout.
   // kInvalid: a name that is none.
@@ -116,7 +122,7 @@ class Client {
   // of the wait. kFull: no room in the socket now.
   [[nodiscard]] Result<void> await_name(const AwaitRequest& request) {
     const std::lock_guard lock(*mutex_);
-    return post_now(request);
+    return post_unheard(request);
   }
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   // Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
@@ -186,7 +192,14 @@ class Client {
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
   // Sends a request without waiting if the socket has room, else fails with kFull; the connection
   // stays.
-  Result<void> post_now(const Request& request);
+  Result<std::uint64_t> post_now(const Request& request, std::span<const int> fds = {});
+  // The same of a request that gets no answer.
+  Result<void> post_unheard(const Request& request) {
+    auto sent = post_now(request);
+    if (!sent) return tl::unexpected(std::move(sent.error()));
+    return {};
+  }
+  static Result<Opened> opened_of(Result<RawAnswer> raw);
   Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left);
   [[nodiscard]] Error no_answer() const;
   // Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
@@ -209,6 +222,7 @@ class Client {
   os::PacketSocket candidate_;  // connected and asked, not answered yet
   std::uint64_t next_seq_ = 1;
   std::deque<Announcement> announcements_;
+  PendingAnswers pending_;
   bool takes_over_ = false;  // the descriptors of a predecessor's links are all accepted
   // Locked by every call that uses the connection. Behind a pointer, so that clients can be moved.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();

@@ -175,6 +175,10 @@ void Hive::give_up_place(Agent& agent) {
 void Hive::answer(const Caller& caller, std::uint64_t seq, const Answer& value,
                   std::vector<SharedFd> fds) {
   outbox.send(caller.session, build(value, seq), std::move(fds));
+  // An agent that does not wait for it may sleep.
+  const Agent* agent = registry.agent(caller.pid);
+  const Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation);
+  if (life != nullptr) ring(*life);
 }
 
 void Hive::announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds) {

@@ -40,7 +40,7 @@ class SpaceRings {
 // whichever links they are for. SUBTLE: a sender that sleeps for want of space has missed fewer
 // receipts than that. A fence shows it all of them, and a receiver that takes from this lane after
 // it sees the space word; a lane of kReceiptsPerFence slots still holds such a message (space.pml).
-// An agent that leaves looks for the last receipt itself (AgentCore::detach).
+// An agent that leaves looks for the last receipt itself (Leaving).
 [[gnu::always_inline]] inline void SpaceRings::ring_sometimes(InLink& link) {
   const bool is_short = link.view().capacity(shm::Lane::kNormal) < kReceiptsPerFence;
   const bool is_wanted = link.view().control().space.relaxed_load() != 0;

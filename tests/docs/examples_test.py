@@ -2,6 +2,8 @@
 """Runs the C++ examples as their users do. Usage: examples_test.py SOURCE BUILD"""
 
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -47,6 +49,21 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(asker.communicate(timeout=60)[0], "6 * 7 = 42\n")
         self.beeline("down")
         self.assertEqual(worker.wait(timeout=60), 0)
+
+    def test_a_loop_asks_a_worker_that_comes_later(self):
+        asker = self.start("build/bin/examples/loop")
+        worker = self.start("build/bin/examples/two", "worker")
+        self.assertEqual(asker.communicate(timeout=60)[0], "6 * 7 = 42\n")
+        self.assertEqual(asker.returncode, 0)
+        self.beeline("down")
+        self.assertEqual(worker.wait(timeout=60), 0)
+
+    def test_the_page_about_loops_shows_lines_of_the_example(self):
+        page = pathlib.Path(SOURCE, "docs/event-loops.md").read_text(encoding="utf-8")
+        example = pathlib.Path(SOURCE, "examples/loop.cc").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```cpp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 1)
+        self.assertIn(blocks[0], example)
 
     def test_a_lead_asks_three_workers_at_once(self):
         out = self.start("build/bin/examples/workers").communicate(timeout=60)[0]

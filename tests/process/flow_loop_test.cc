@@ -1,15 +1,11 @@
 // A loop of the user's own: answers by token, looks that take nothing, and the wish for space.
 
-#include <sys/epoll.h>
-
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "src/os/event_fd.h"
-#include "src/os/fd.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/user_epoll.h"
 
 namespace beeline::test {
 namespace {
@@ -24,37 +20,9 @@ struct LoopBoard {
 class FlowLoop : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowLoop);
 
-// Waits as epoll does, level or edge triggered.
-class Epoll {
- public:
-  Epoll(int fd, bool edge) : fd_(::epoll_create1(EPOLL_CLOEXEC)) {
-    epoll_event event{};
-    event.events = EPOLLIN | (edge ? EPOLLET : 0U);
-    EXPECT_EQ(::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event), 0);
-  }
-  // False at the deadline.
-  bool wait(Deadline until) {
-    const auto left = until - std::chrono::steady_clock::now();
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    epoll_event event{};
-    return ::epoll_wait(fd_.get(), &event, 1,
-                        static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000))) == 1;
-  }
-
- private:
-  os::UniqueFd fd_;
-};
-
-// Polls and waits until `is_over(report)`. Fails the test at the deadline.
 template <typename IsOver>
-void loop_until(Agent& agent, Epoll& epoll, IsOver&& is_over) {
-  const Deadline end = patience();
-  for (;;) {
-    const Readiness found = agent.loop().poll();
-    if (is_over(found)) return;
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it is not told";
-    epoll.wait(std::min(found.next, end));
-  }
+void loop_until(Agent& agent, UserEpoll& epoll, IsOver&& is_over) {
+  loop_until(agent, epoll, patience(), is_over);
 }
 
 // Answers so many requests, each with its own text, and the text "no" with no answer.
@@ -86,7 +54,7 @@ TEST_P(FlowLoop, AnswersAreFetchedByTheIdOfTheirRequest) {
   const Peer clerk = peer_of(*agent, "clerk");
   EventLoop loop = agent->loop();
   for (const bool edge : {false, true}) {
-    Epoll epoll(agent->fd(), edge);
+    UserEpoll epoll(agent->fd(), edge);
     std::vector<MessageId> ids;
     for (const char* text : {"one", "no", "three"}) {
       const auto id = loop.request(clerk, text, patience());
@@ -120,7 +88,7 @@ TEST_P(FlowLoop, ARequestThatIsGivenUpHasNoAnswer) {
   ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
   const Peer clerk = peer_of(*agent, "clerk");
   EventLoop loop = agent->loop();
-  Epoll epoll(agent->fd(), true);
+  UserEpoll epoll(agent->fd(), true);
   const auto kept = loop.request(clerk, "keep", patience());
   const auto behind = loop.request(clerk, "?", patience(), {.cancel_on_timeout = true});
   const auto late = loop.request(clerk, "late", after(1ms));
@@ -156,7 +124,7 @@ TEST_P(FlowLoop, AnAgentThatLeavesEndsTheAnswersThatItHasNotFetched) {
   ASSERT_TRUE(agent);
   troupe().start("answers");
   ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
-  Epoll epoll(agent->fd(), false);
+  UserEpoll epoll(agent->fd(), false);
   ASSERT_TRUE(agent->loop().request("clerk", "?", patience()));
   ASSERT_TRUE(agent->send("clerk", "stop"));
   loop_until(*agent, epoll, [](const Readiness& found) { return found.answers == 1; });
@@ -193,7 +161,7 @@ TEST_P(FlowLoop, AnAgentAtItsLimitIsWokenForAnswersWhileMessagesWait) {
   troupe().start("sends_and_answers");
   const Peer clerk = peer_of(*agent, "clerk");
   for (const bool edge : {false, true}) {
-    Epoll epoll(agent->fd(), edge);
+    UserEpoll epoll(agent->fd(), edge);
     ASSERT_TRUE(board<LoopBoard>().filled.await(edge ? 2 : 1, patience()));
     loop_until(*agent, epoll, [](const Readiness& found) { return found.messages == 2; });
     auto held = agent->try_receive();
@@ -228,7 +196,7 @@ TEST_P(FlowLoop, APollSaysWhenItIsToBeCalledAgainAndWhenTheLifeHasEnded) {
   ASSERT_TRUE(loop.request("child", "?", soon));
   EXPECT_LE(loop.poll().next, soon);
   child.reset();
-  Epoll epoll(agent->fd(), true);
+  UserEpoll epoll(agent->fd(), true);
   loop_until(*agent, epoll, [](const Readiness& found) { return found.notices; });
   EXPECT_TRUE(agent->next_notice());
   EXPECT_FALSE(loop.poll().notices);
@@ -268,13 +236,16 @@ TEST_P(FlowLoop, AWishForSpaceComesTrueOnceThePeerHasTakenSomething) {
   std::uint32_t round = 0;
   for (const std::string& text : {std::string("small"), std::string(100'000, 'x')}) {
     for (const bool edge : {false, true}) {
-      Epoll epoll(agent->fd(), edge);
+      UserEpoll epoll(agent->fd(), edge);
       SendResult sent;
       while ((sent = agent->send(slow, text))) {
       }
       ASSERT_EQ(sent.status, SendStatus::kFull) << sent.text();
       ASSERT_TRUE(loop.want_space(slow, true));
-      EXPECT_EQ(loop.poll().spaces, 0U) << "it has taken nothing";
+      // Later it may still take what it was told to take before.
+      if (round == 0) {
+        EXPECT_EQ(loop.poll().spaces, 0U) << "it has taken nothing";
+      }
       ASSERT_TRUE(loop.want_space(slow, false));
       ASSERT_TRUE(loop.want_space(slow, true)) << "a wish can be withdrawn and made again";
       board<LoopBoard>().go.raise();
@@ -309,7 +280,7 @@ TEST_P(FlowLoop, AWishForATokenComesTrueInTime) {
   }
   ASSERT_EQ(agent->send(to, "?").status, SendStatus::kRateLimited);
   ASSERT_TRUE(agent->loop().want_space(to, true));
-  Epoll epoll(agent->fd(), true);
+  UserEpoll epoll(agent->fd(), true);
   loop_until(*agent, epoll, [](const Readiness& found) { return found.spaces == 1; });
   EXPECT_TRUE(agent->send(to, "?"));
 }
@@ -325,7 +296,7 @@ TEST_P(FlowLoop, AWishForSpaceNamesAPeerThatHasDied) {
   const Peer to = peer_of(*agent, "other");
   while (agent->send(to, "?")) {
   }
-  Epoll epoll(agent->fd(), true);
+  UserEpoll epoll(agent->fd(), true);
   ASSERT_TRUE(agent->loop().want_space(to, true));
   EXPECT_EQ(agent->loop().poll().spaces, 0U);
   other.reset();
