@@ -52,9 +52,32 @@ struct DirectoryControl {
   Atomic<std::uint64_t> agent_count;  // indices below this are or were in use
   std::uint64_t max_payload_bytes;    // of the hive; fixed at creation
   std::uint64_t created_ns;           // CLOCK_REALTIME
-  std::uint64_t reserved[12];
+  Atomic<std::uint64_t> history;      // HistoryLevel
+  std::uint64_t reserved[11];
 };
 static_assert(sizeof(DirectoryControl) == 128);
+static_assert(offsetof(DirectoryControl, history) == 32);
+
+// How much each agent records of its messages (shm/history.h).
+enum class HistoryLevel : std::uint64_t { kOff = 0, kHeaders = 1, kPreviews = 2 };
+
+[[nodiscard]] constexpr std::string_view to_string(HistoryLevel level) {
+  switch (level) {
+    case HistoryLevel::kOff:
+      return "off";
+    case HistoryLevel::kHeaders:
+      return "headers";
+    case HistoryLevel::kPreviews:
+      return "previews";
+  }
+  return "unknown";
+}
+
+// The level that a word means. An agent does not know a higher one, and records all that it can.
+[[nodiscard]] constexpr HistoryLevel history_level(std::uint64_t word) {
+  constexpr auto kMost = HistoryLevel::kPreviews;
+  return word < static_cast<std::uint64_t>(kMost) ? static_cast<HistoryLevel>(word) : kMost;
+}
 
 // The packets that the coordinator has for the agent in a place, whichever of its lives: an agent
 // sees with one load that there is something to read. The counts rise as long as the directory
@@ -112,6 +135,11 @@ class DirectoryView {
   [[nodiscard]] std::uint32_t agent_count() const {
     const std::uint64_t count = control().agent_count.observe();
     return count < kMaxAgents ? static_cast<std::uint32_t>(count) : kMaxAgents;
+  }
+
+  // relaxed: the word stands for itself.
+  [[nodiscard]] HistoryLevel history() const {
+    return history_level(control().history.relaxed_load());
   }
 
   // Copies one record from the current buffer. False after `kTries` changes during the copy.
@@ -172,6 +200,10 @@ class DirectoryWriter {
   [[nodiscard]] PacketCounts& packets(std::uint32_t index) {
     BEELINE_CHECK(index < kMaxAgents, index);
     return reinterpret_cast<PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
+  }
+  // relaxed: the word stands for itself.
+  void set_history(HistoryLevel level) {
+    control().history.relaxed_store(static_cast<std::uint64_t>(level));
   }
   void set_agent_count(std::uint32_t count) { control().agent_count.publish(count); }
 

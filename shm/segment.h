@@ -26,33 +26,36 @@ inline constexpr std::uint64_t kPage = 4096;
 
 inline constexpr std::uint64_t kMagic = 0x31454e494c454542;  // "BEELINE1" in memory
 inline constexpr std::uint16_t kLayoutMajor = 1;             // differs: refuse
-inline constexpr std::uint16_t kLayoutMinor = 1;             // differs: refuse
+inline constexpr std::uint16_t kLayoutMinor = 2;             // differs: refuse
 
 enum class SegmentKind : std::uint32_t {
   kNone = 0,
   kHome = 1,
   kStatus = 2,
   kLink = 3,
-  kDirectory = 4
+  kDirectory = 4,
+  kHistory = 5
 };
 
 enum class SectionKind : std::uint32_t {
   kNone = 0,
-  kControl = 1,      // link, home, directory: the words of the owner
-  kReceipts = 2,     // link: banks
-  kUrgentLane = 3,   // link
-  kNormalLane = 4,   // link
-  kStrings = 5,      // link
-  kStamps = 6,       // link: one row of words for each bank
-  kSlabs = 7,        // link: one section for each size class
-  kRows = 8,         // home: one for each in-link
-  kEntries = 9,      // home: inbox table
-  kRun = 10,         // home: sorted run of the index
-  kHeap = 11,        // home: heap of the index
-  kSleep = 12,       // status
-  kAgentWords = 13,  // directory
-  kRecords = 14,     // directory: two buffers
-  kPackets = 15,     // directory: packet counts of each agent
+  kControl = 1,       // link, home, directory: the words of the owner
+  kReceipts = 2,      // link: banks
+  kUrgentLane = 3,    // link
+  kNormalLane = 4,    // link
+  kStrings = 5,       // link
+  kStamps = 6,        // link: one row of words for each bank
+  kSlabs = 7,         // link: one section for each size class
+  kRows = 8,          // home: one for each in-link
+  kEntries = 9,       // home: inbox table
+  kRun = 10,          // home: sorted run of the index
+  kHeap = 11,         // home: heap of the index
+  kSleep = 12,        // status
+  kAgentWords = 13,   // directory
+  kRecords = 14,      // directory: two buffers
+  kPackets = 15,      // directory: packet counts of each agent
+  kHistoryRows = 16,  // history: two rings
+  kPreviews = 17,     // history: two areas
 };
 
 struct Section {
@@ -148,6 +151,8 @@ enum class HeaderVerdict : std::uint32_t {
       return "link";
     case SegmentKind::kDirectory:
       return "directory";
+    case SegmentKind::kHistory:
+      return "history";
   }
   return "unknown";
 }

@@ -3,10 +3,12 @@
 // untrusted private copy: cut short, half written or random, the walk stays inside and ends.
 //
 //   verify_segment -> verify_header -> verify_link | verify_home | verify_directory | verify_status
+//                                      | verify_history
 //
 // A segment that is not ready yet was shown to no other process: only its header is judged.
 
 #include "shm/verify_directory.h"
+#include "shm/verify_history.h"
 #include "shm/verify_home.h"
 #include "shm/verify_link.h"
 
@@ -31,6 +33,8 @@ namespace beeline::shm {
       return verify_status(bytes, taken);
     case SegmentKind::kDirectory:
       return verify_directory(bytes, taken);
+    case SegmentKind::kHistory:
+      return verify_history(bytes, taken);
     case SegmentKind::kNone:  // NEVER: verify_header() lets no other kind pass
       break;
   }

@@ -58,6 +58,11 @@ namespace beeline::shm {
   if (max_payload < kMinMaxPayload || max_payload > kMaxMaxPayload) {
     return broken("directory.max_payload", payload, max_payload, kMaxMaxPayload);
   }
+  const std::uint64_t history = field(offsetof(DirectoryControl, history));
+  if (auto finding = at_most("directory.history", history, bytes.u64(history),
+                             static_cast<std::uint64_t>(HistoryLevel::kPreviews))) {
+    return finding;
+  }
   const std::uint64_t reserved = field(offsetof(DirectoryControl, reserved));
   return all_zero("directory.reserved", bytes, reserved, sizeof(DirectoryControl::reserved));
 }

@@ -12,6 +12,7 @@
 #include "shm/byte_view.h"
 #include "shm/check.h"
 #include "shm/directory.h"
+#include "shm/history.h"
 #include "shm/home.h"
 #include "shm/status.h"
 
@@ -131,6 +132,7 @@ class ExpectedPage {
   }
   void make_status() { init_status(*reinterpret_cast<StatusPage*>(page_), 0, 0); }
   void make_directory() { DirectoryWriter(page_, 1, kDefaultMaxPayload, 0); }
+  void make_history() { init_history(page_, {}, 0, 0); }
 
   [[nodiscard]] ByteView bytes() const { return ByteView(std::span(page_)); }
 
@@ -152,7 +154,7 @@ class ExpectedPage {
   }
   if (auto finding = named("header.kind", offsetof(SegmentHeader, kind),
                            bytes.u32(offsetof(SegmentHeader, kind)),
-                           static_cast<std::uint64_t>(SegmentKind::kDirectory))) {
+                           static_cast<std::uint64_t>(SegmentKind::kHistory))) {
     return finding;
   }
   return equal("segment.size", bytes.size(), bytes.size(),
@@ -258,8 +260,11 @@ class ExpectedPage {
     case SegmentKind::kDirectory:
       expected.make_directory();
       break;
+    case SegmentKind::kHistory:
+      expected.make_history();
+      break;
     case SegmentKind::kNone:  // NEVER: verify_identity() lets no other kind pass
-      return broken("header.kind", offsetof(SegmentHeader, kind), 0, 4);
+      return broken("header.kind", offsetof(SegmentHeader, kind), 0, 5);
   }
   return verify_geometry(bytes, expected);
 }

@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxListedLinks = 512;
 inline constexpr std::size_t kMaxListedLetters = 32;
 inline constexpr std::size_t kMaxLetterPreview = 64;  // bytes
 // Layout of the segments, said at attach; the major and minor number of shm/segment.h.
-inline constexpr std::string_view kLayoutVersion = "1.1";
+inline constexpr std::string_view kLayoutVersion = "1.2";
 
 // ---- Requests, from an agent or a tool to the coordinator ---------------------------------------
 

@@ -15,6 +15,10 @@ namespace beeline::segment {
                                              std::uint64_t incarnation) {
   return "beeline-" + hive + "-status-" + std::to_string(pid) + "-" + std::to_string(incarnation);
 }
+[[nodiscard]] inline std::string history_name(const std::string& hive, std::uint32_t pid,
+                                              std::uint64_t incarnation) {
+  return "beeline-" + hive + "-history-" + std::to_string(pid) + "-" + std::to_string(incarnation);
+}
 [[nodiscard]] inline std::string link_name(const std::string& hive, std::uint32_t owner,
                                            const shm::LinkKey& key, std::uint32_t peer) {
   return "beeline-" + hive + "-link-" + std::to_string(owner) + "-" +

@@ -58,8 +58,9 @@ void show(const os::UniqueFd& file, std::vector<dump::Segment> others) {
 
 BEELINE_FUZZ_TARGET(dump) {
   using test::Sample;
-  static const std::array<Sample, 4> sound = {test::sample_link(), test::sample_home(),
-                                              test::sample_status(), test::sample_directory()};
+  static const std::array<Sample, 5> sound = {test::sample_link(), test::sample_home(),
+                                              test::sample_status(), test::sample_directory(),
+                                              test::sample_history()};
   Feed feed(input);
   const auto choice = feed.take<std::uint8_t>();
   if (choice >= 0xf0) return show(save_pages(std::as_bytes(feed.rest())), {});

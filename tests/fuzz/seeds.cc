@@ -265,7 +265,8 @@ Seeds segment_seeds() {
   return {{"pages_of_a_link", first_pages(test::sample_link())},
           {"pages_of_a_home", first_pages(test::sample_home())},
           {"pages_of_a_status", first_pages(test::sample_status())},
-          {"pages_of_a_directory", first_pages(test::sample_directory())}};
+          {"pages_of_a_directory", first_pages(test::sample_directory())},
+          {"pages_of_a_history", first_pages(test::sample_history())}};
 }
 
 // In the order in which the targets know the samples: link, home, status, directory.

@@ -19,8 +19,9 @@ void walk(std::span<const std::byte> bytes) {
 
 BEELINE_FUZZ_TARGET(verify) {
   using test::Sample;
-  static const std::array<Sample, 4> sound = {test::sample_link(), test::sample_home(),
-                                              test::sample_status(), test::sample_directory()};
+  static const std::array<Sample, 5> sound = {test::sample_link(), test::sample_home(),
+                                              test::sample_status(), test::sample_directory(),
+                                              test::sample_history()};
   walk(std::as_bytes(input));
   Feed feed(input);
   Sample sample = sound[feed.take<std::uint8_t>() % sound.size()];

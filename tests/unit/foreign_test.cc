@@ -81,7 +81,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
   refused(it.peer_pid, kOwner, ErrorCode::kBadSegment, "owner");
   refused(it.owner_incarnation, kKey.incarnation + 1, ErrorCode::kBadSegment, "owner");
   refused(it.serial, kKey.serial + 1, ErrorCode::kBadSegment, "owner");
-  refused(it.layout_major, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 9.1");
+  refused(it.layout_major, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 9.2");
   refused(it.layout_minor, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 1.9");
   EXPECT_TRUE(accept()) << "and nothing else is wrong with it";
   for (const std::uint32_t ready : {0U, 2U}) {

@@ -15,7 +15,7 @@ using test::Sample;
 
 constexpr Taken kAllWays[] = {Taken::kAfterDeath, Taken::kAtRest, Taken::kWhileLive};
 constexpr auto kSamples = {test::sample_link, test::sample_home, test::sample_status,
-                           test::sample_directory};
+                           test::sample_directory, test::sample_history};
 
 // Checks a copy of exactly this size, so that a sanitizer sees a read behind its end.
 bool is_sound(std::span<const std::byte> bytes, Taken taken) {

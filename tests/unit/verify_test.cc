@@ -86,8 +86,8 @@ std::uint64_t index_field(std::size_t field) {
 }
 
 TEST(Verify, SoundSegmentsPassHoweverTheyWereTaken) {
-  for (const auto make :
-       {test::sample_link, test::sample_home, test::sample_status, test::sample_directory}) {
+  for (const auto make : {test::sample_link, test::sample_home, test::sample_status,
+                          test::sample_directory, test::sample_history}) {
     Sample sample = make();
     for (const Taken taken : {Taken::kAfterDeath, Taken::kAtRest, Taken::kWhileLive}) {
       EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), taken)), "nothing");
@@ -462,6 +462,7 @@ TEST(Verify, BrokenDirectoriesAreNamed) {
                 {"directory.current", poke64(control(offsetof(Control, current)), 72 << 1 | 1)},
                 {"directory.agent_count", poke64(control(offsetof(Control, agent_count)), 4097)},
                 {"directory.max_payload", poke64(control(offsetof(Control, max_payload_bytes)), 0)},
+                {"directory.history", poke64(control(offsetof(Control, history)), 3)},
                 {"directory.reserved", poke64(control(offsetof(Control, reserved)), 1)},
                 {"agent.state", poke64(Layout::kWords + 8, 1000 << 8 | 5)},
                 {"agent.vacant", poke64(Layout::kWords + 8, 1000 << 8)},

@@ -129,6 +129,9 @@ Json dump_segment(const Segment& segment, const Segments& all, Listing listing) 
     case shm::SegmentKind::kDirectory:
       dump_directory(segment, all, listing, out);
       break;
+    case shm::SegmentKind::kHistory:
+      dump_history(segment, out);
+      break;
     case shm::SegmentKind::kNone:
       break;
   }

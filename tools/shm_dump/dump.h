@@ -36,6 +36,7 @@ enum class Listing : std::uint8_t {
 void dump_link(const Segment& segment, const Segments& all, Listing listing, Json& out);
 void dump_home(const Segment& segment, const Segments& all, Listing listing, Json& out);
 void dump_status(const Segment& segment, Json& out);
+void dump_history(const Segment& segment, Json& out);
 void dump_directory(const Segment& segment, const Segments& all, Listing listing, Json& out);
 
 // How many messages of a link were not taken; nothing if that is unknown. REQUIRES:

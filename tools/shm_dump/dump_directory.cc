@@ -141,6 +141,7 @@ void dump_directory(const Segment& segment, const Segments& all, Listing listing
     return view.u64(shm::DirectoryLayout::kControl + offset);
   };
   const std::uint64_t current = field(offsetof(shm::DirectoryControl, current));
+  const std::uint64_t history = field(offsetof(shm::DirectoryControl, history));
   const std::uint32_t places = shm::agent_count_of(view);
   std::vector<Agent> agents = read_agents(view, all);
   const std::size_t used = agents.size();
@@ -157,6 +158,7 @@ void dump_directory(const Segment& segment, const Segments& all, Listing listing
       {"free_places", places - used},
       {"dead_agents", dead},
       {"max_payload_bytes", field(offsetof(shm::DirectoryControl, max_payload_bytes))},
+      {"history", shm::to_string(shm::history_level(history))},
       {"created_unix_ms", unix_ms(field(offsetof(shm::DirectoryControl, created_ns)))}};
   out["tree"] = TreeLines(agents).lines();
   Json table = Json::array();

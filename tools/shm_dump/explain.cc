@@ -35,13 +35,14 @@ constexpr Explained kKinds[] = {
     {"home", "the inbox of an agent, with its messages"},
     {"status", "the page on which an agent says whether it sleeps"},
     {"directory", "all agents of the hive, written by the coordinator"},
+    {"history", "the last rows that an agent has recorded of its messages"},
     {"none", "a kind that this shm-dump does not know"},
 };
 constexpr Explained kHeader[] = {
     {"header", "the start of every segment"},
     {"magic", "the mark of a segment"},
     {"layout", "version of the structs; shm-dump --layout prints them"},
-    {"kind", "link, home, status or directory"},
+    {"kind", "link, home, status, directory or history"},
     {"owner pid", "number of the owner"},
     {"reader pid", "number of the reader"},
     {"incarnation", "life of the owner; of a directory the epoch of its creation"},
@@ -176,6 +177,7 @@ constexpr Explained kStatus[] = {
 constexpr Explained kDirectory[] = {
     {"created epoch", "number of the tree when the directory was made"},
     {"epoch", "number of the tree now"},
+    {"history", "how much the agents record: off, headers or previews"},
     {"current buffer", "which of its two copies counts"},
     {"places", "places that were ever used"},
     {"free places", "those of them that nobody has"},
@@ -203,6 +205,13 @@ constexpr Explained kDirectory[] = {
     {"packets taken", "those of them that it has taken"},
     {"started", "its first attach"},
 };
+constexpr Explained kHistory[] = {
+    {"of", "the name of the agent"},
+    {"about sending", "the ring about the messages that it sent"},
+    {"about receiving", "the ring about those that it took, and how they ended"},
+    {"rows written", "rows that there ever were"},
+    {"rows kept", "those that later ones have not written over; `beeline log` prints them"},
+};
 constexpr Chapter kChapters[] = {
     {"The table of segments", kTable},
     {"Kinds of segments", kKinds},
@@ -212,6 +221,7 @@ constexpr Chapter kChapters[] = {
     {"A home", kHome},
     {"A status page", kStatus},
     {"The directory", kDirectory},
+    {"A history", kHistory},
 };
 
 }  // namespace

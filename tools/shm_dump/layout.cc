@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "shm/directory.h"
+#include "shm/history.h"
 #include "shm/home.h"
 #include "shm/link.h"
 #include "shm/status.h"
@@ -98,6 +99,10 @@ void add_numbers(std::string& out) {
                       BEELINE_CONSTANT(kMaxAgents),
                       BEELINE_CONSTANT(kNameBytes),
                       BEELINE_CONSTANT(kRecordTemporary),
+                      BEELINE_CONSTANT(kHistoryRowCount),
+                      BEELINE_CONSTANT(kHistoryTypeBytes),
+                      BEELINE_CONSTANT(kPreviewBytes),
+                      BEELINE_CONSTANT(kHistoryNameBytes),
                       BEELINE_CONSTANT(kStatusBytes)});
 }
 
@@ -117,7 +122,7 @@ void add_enums(std::string& out) {
   using shm::SegmentKind;
   add_enum(out, "SegmentKind",
            std::array{SegmentKind::kNone, SegmentKind::kHome, SegmentKind::kStatus,
-                      SegmentKind::kLink, SegmentKind::kDirectory});
+                      SegmentKind::kLink, SegmentKind::kDirectory, SegmentKind::kHistory});
   add_enum(out, "AgentState",
            std::array{AgentState::kVacant, AgentState::kStarting, AgentState::kRunning,
                       AgentState::kAway, AgentState::kDead});
@@ -128,6 +133,11 @@ void add_enums(std::string& out) {
            std::array{DeadReason::kNone, DeadReason::kRejected, DeadReason::kExpired,
                       DeadReason::kExhausted, DeadReason::kReceiverDead, DeadReason::kRevoked,
                       DeadReason::kLoop, DeadReason::kUnclaimed, DeadReason::kCancelled});
+  using shm::HistoryEvent;
+  add_enum(out, "HistoryEvent",
+           std::array{HistoryEvent::kNone, HistoryEvent::kSent, HistoryEvent::kTaken,
+                      HistoryEvent::kDone, HistoryEvent::kRequeued, HistoryEvent::kRejected,
+                      HistoryEvent::kExpired, HistoryEvent::kEscalated, HistoryEvent::kDead});
 }
 
 void add_header(std::string& out) {
@@ -219,7 +229,8 @@ void add_public_structs(std::string& out) {
       out, "DirectoryControl", sizeof(shm::DirectoryControl),
       {BEELINE_FIELD(DirectoryControl, current), BEELINE_FIELD(DirectoryControl, agent_count),
        BEELINE_FIELD(DirectoryControl, max_payload_bytes),
-       BEELINE_FIELD(DirectoryControl, created_ns), BEELINE_FIELD(DirectoryControl, reserved)});
+       BEELINE_FIELD(DirectoryControl, created_ns), BEELINE_FIELD(DirectoryControl, history),
+       BEELINE_FIELD(DirectoryControl, reserved)});
   add_struct(out, "PacketCounts", sizeof(shm::PacketCounts),
              {BEELINE_FIELD(PacketCounts, due), BEELINE_FIELD(PacketCounts, taken)});
   add_struct(out, "AgentRecord", sizeof(shm::AgentRecord),
@@ -228,6 +239,24 @@ void add_public_structs(std::string& out) {
               BEELINE_FIELD(AgentRecord, os_pid), BEELINE_FIELD(AgentRecord, uid),
               BEELINE_FIELD(AgentRecord, attached_ns), BEELINE_FIELD(AgentRecord, restarts),
               BEELINE_FIELD(AgentRecord, reserved2), BEELINE_FIELD(AgentRecord, name)});
+}
+
+void add_history_structs(std::string& out) {
+  add_struct(out, "HistoryRow", sizeof(shm::HistoryRow),
+             {BEELINE_FIELD(HistoryRow, place), BEELINE_FIELD(HistoryRow, id),
+              BEELINE_FIELD(HistoryRow, cause), BEELINE_FIELD(HistoryRow, reply_to),
+              BEELINE_FIELD(HistoryRow, at_ns), BEELINE_FIELD(HistoryRow, trace),
+              BEELINE_FIELD(HistoryRow, event), BEELINE_FIELD(HistoryRow, reason),
+              BEELINE_FIELD(HistoryRow, type_length), BEELINE_FIELD(HistoryRow, peer),
+              BEELINE_FIELD(HistoryRow, rank), BEELINE_FIELD(HistoryRow, length),
+              BEELINE_FIELD(HistoryRow, preview_length), BEELINE_FIELD(HistoryRow, flags),
+              BEELINE_FIELD(HistoryRow, reserved0), BEELINE_FIELD(HistoryRow, type),
+              BEELINE_FIELD(HistoryRow, reserved1)});
+  add_struct(out, "RingHead", sizeof(shm::RingHead),
+             {BEELINE_FIELD(RingHead, head), BEELINE_FIELD(RingHead, reserved)});
+  add_struct(out, "HistoryControl", sizeof(shm::HistoryControl),
+             {BEELINE_FIELD(HistoryControl, name), BEELINE_FIELD(HistoryControl, reserved),
+              BEELINE_FIELD(HistoryControl, rings)});
 }
 
 #undef BEELINE_FIELD
@@ -273,6 +302,16 @@ void add_layouts(std::string& out) {
               {"records1", Directory::kRecords1},
               {"first_extent", Directory::kFirstExtent},
               {"bytes", Directory::kBytes}});
+  using History = shm::HistoryLayout;
+  using enum shm::HistoryRing;
+  add_places(out, "a history",
+             {{"control", History::kControl},
+              {"rows0", History::rows_of(kSend)},
+              {"rows1", History::rows_of(kOwn)},
+              {"previews0", History::previews_of(kSend)},
+              {"previews1", History::previews_of(kOwn)},
+              {"first_extent", History::kFirstExtent},
+              {"bytes", History::kBytes}});
 }
 
 }  // namespace
@@ -288,6 +327,7 @@ std::string layout_text() {
   add_link_structs(out);
   add_home_structs(out);
   add_public_structs(out);
+  add_history_structs(out);
   add_layouts(out);
   return out;
 }

@@ -37,6 +37,9 @@ std::optional<SegmentName> parse_segment_name(std::string_view text, std::string
     name.kind = shm::SegmentKind::kLink;
     good = take_number(text, name.pid) && take_number(text, name.incarnation) &&
            take_number(text, name.serial) && take_number(text, name.peer_pid);
+  } else if (take_prefix(text, "-history")) {
+    name.kind = shm::SegmentKind::kHistory;
+    good = take_number(text, name.pid) && take_number(text, name.incarnation);
   } else if (take_prefix(text, "-directory")) {
     name.kind = shm::SegmentKind::kDirectory;
     good = take_number(text, name.incarnation);
@@ -48,7 +51,7 @@ std::optional<SegmentName> parse_segment_name(std::string_view text, std::string
 std::string_view short_segment_name(std::string_view name) {
   constexpr std::string_view kPrefix = "beeline-";
   if (!name.starts_with(kPrefix)) return name;
-  for (const std::string_view kind : {"-home-", "-status-", "-link-", "-directory-"}) {
+  for (const std::string_view kind : {"-home-", "-status-", "-link-", "-directory-", "-history-"}) {
     const std::size_t at = name.rfind(kind);
     if (at == std::string_view::npos || at < kPrefix.size()) continue;
     const std::string_view hive = name.substr(kPrefix.size(), at - kPrefix.size());

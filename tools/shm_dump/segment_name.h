@@ -14,6 +14,7 @@ namespace beeline::dump {
 //
 // beeline-<hive>-home-<pid>-<incarnation>
 // beeline-<hive>-status-<pid>-<incarnation>
+// beeline-<hive>-history-<pid>-<incarnation>
 // beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
 // beeline-<hive>-directory-<epoch>
 struct SegmentName {

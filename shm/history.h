@@ -1,0 +1,303 @@
+#pragma once
+// The history of one life of an agent: the ends of its messages, for people and tools.
+//
+//   header | control: name, two rings' heads | rows of ring 0 | rows of ring 1
+//   previews of ring 0 | previews of ring 1
+//
+// Written by: its agent alone; ring 0 (kSendRing) under the send lock, ring 1 (kOwnRing) by the
+// agent's own thread. Read by: tools, also after the agent's end. Nobody in the agent reads it
+// back.
+// A row is written so: 0 into its place, then all other words, then position + 1 into its place,
+// then the head of the ring. Each store is a release, so a reader that sees any new word sees the 0
+// before it, too. The reader copies a row between two loads of its place; if one of them is not the
+// position that the reader wants, the row was written over meanwhile, and the reader counts it as
+// lost. No reader is in the writer's way. A writer that is killed at any instruction leaves all
+// rows below the head whole, but the oldest one, which it may have been writing over.
+// Zero means: never written.
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "shm/extension.h"
+#include "shm/segment.h"
+#include "shm/words.h"
+
+namespace beeline::shm {
+
+inline constexpr std::uint32_t kHistoryRowCount = 1024;  // of each ring; a power of two
+inline constexpr std::size_t kHistoryTypeBytes = 32;
+inline constexpr std::size_t kPreviewBytes = 200;
+inline constexpr std::size_t kHistoryNameBytes = 64;
+inline constexpr std::size_t kHistoryRings = 2;
+
+enum class HistoryRing : std::uint32_t { kSend = 0, kOwn = 1 };
+
+// The fate of the message that a row tells.
+enum class HistoryEvent : std::uint8_t {
+  kNone = 0,
+  kSent = 1,
+  kTaken = 2,
+  kDone = 3,
+  kRequeued = 4,
+  kRejected = 5,
+  kExpired = 6,
+  kEscalated = 7,
+  kDead = 8,  // a dead letter for another reason
+};
+inline constexpr auto kLastHistoryEvent = HistoryEvent::kDead;
+
+[[nodiscard]] constexpr std::string_view to_string(HistoryEvent event) {
+  switch (event) {
+    case HistoryEvent::kNone:
+      return "none";
+    case HistoryEvent::kSent:
+      return "sent";
+    case HistoryEvent::kTaken:
+      return "taken";
+    case HistoryEvent::kDone:
+      return "done";
+    case HistoryEvent::kRequeued:
+      return "requeued";
+    case HistoryEvent::kRejected:
+      return "rejected";
+    case HistoryEvent::kExpired:
+      return "expired";
+    case HistoryEvent::kEscalated:
+      return "escalated";
+    case HistoryEvent::kDead:
+      return "dead";
+  }
+  return "unknown";
+}
+
+struct HistoryRow {
+  std::uint64_t place;  // position + 1 of a row that is whole; stored first as 0, and last
+  std::uint64_t id;
+  std::uint64_t cause;     // as Extension::cause; 0: none
+  std::uint64_t reply_to;  // 0: no answer
+  std::int64_t at_ns;      // CLOCK_MONOTONIC_COARSE
+  unsigned char trace[kTraceBytes];
+  std::uint8_t event;        // HistoryEvent
+  std::uint8_t reason;       // DeadReason of a dead letter
+  std::uint8_t type_length;  // bytes of `type`
+  std::uint32_t peer;        // sent: pid of the receiver; otherwise of the sender
+  std::int32_t rank;
+  std::uint32_t length;          // bytes of the payload
+  std::uint16_t preview_length;  // bytes in the preview of this row; 0: none was taken
+  std::uint16_t flags;           // as MessageHeader::flags
+  std::uint32_t reserved0;
+  char type[kHistoryTypeBytes];
+  std::uint64_t reserved1;
+};
+static_assert(sizeof(HistoryRow) == kLinePair);
+static_assert(offsetof(HistoryRow, at_ns) == 32);
+static_assert(offsetof(HistoryRow, event) == 65);
+static_assert(offsetof(HistoryRow, peer) == 68);
+static_assert(offsetof(HistoryRow, type) == 88);
+
+struct RingHead {
+  Atomic<std::uint64_t> head;  // rows ever written; only rises
+  std::uint64_t reserved[15];
+};
+static_assert(sizeof(RingHead) == kLinePair);
+
+struct HistoryControl {
+  char name[kHistoryNameBytes];  // of the agent; UTF-8, zero-terminated unless 64 bytes long
+  std::uint64_t reserved[8];
+  RingHead rings[kHistoryRings];
+};
+static_assert(sizeof(HistoryControl) == 384);
+static_assert(offsetof(HistoryControl, rings) == 128);
+
+struct HistoryLayout {
+  static constexpr std::uint64_t kControl = sizeof(SegmentHeader);
+  static constexpr std::uint64_t kRowsBytes = kHistoryRowCount * sizeof(HistoryRow);
+  static constexpr std::uint64_t kPreviewsBytes = kHistoryRowCount * kPreviewBytes;
+  static constexpr std::uint64_t kRows = kPage;
+  static constexpr std::uint64_t kPreviews = kRows + kHistoryRings * kRowsBytes;
+  static constexpr std::uint64_t kBytes = kPreviews + kHistoryRings * kPreviewsBytes;
+  static constexpr std::uint64_t kFirstExtent = kPage;
+
+  [[nodiscard]] static constexpr std::uint64_t rows_of(HistoryRing ring) {
+    return kRows + static_cast<std::uint64_t>(ring) * kRowsBytes;
+  }
+  [[nodiscard]] static constexpr std::uint64_t previews_of(HistoryRing ring) {
+    return kPreviews + static_cast<std::uint64_t>(ring) * kPreviewsBytes;
+  }
+  [[nodiscard]] static constexpr std::uint64_t row_of(HistoryRing ring, std::uint64_t position) {
+    return rows_of(ring) + position % kHistoryRowCount * sizeof(HistoryRow);
+  }
+  [[nodiscard]] static constexpr std::uint64_t preview_of(HistoryRing ring,
+                                                          std::uint64_t position) {
+    return previews_of(ring) + position % kHistoryRowCount * kPreviewBytes;
+  }
+};
+static_assert(HistoryLayout::kPreviews % kPage == 0);
+static_assert(HistoryLayout::kBytes % kPage == 0);
+static_assert(kPreviewBytes % 8 == 0);
+
+[[nodiscard]] constexpr SegmentIdentity history_identity(std::uint32_t pid,
+                                                         std::uint64_t incarnation) {
+  return {SegmentKind::kHistory, HistoryLayout::kBytes, pid, 0, incarnation, 0};
+}
+
+// REQUIRES: kFirstExtent is allocated and zero.
+inline void init_history(std::byte* base, std::string_view name, std::uint32_t pid,
+                         std::uint64_t incarnation) {
+  auto& header = *reinterpret_cast<SegmentHeader*>(base);
+  init_header(header, history_identity(pid, incarnation));
+  add_section(header, SectionKind::kControl, HistoryLayout::kControl, 1, sizeof(HistoryControl));
+  for (const HistoryRing ring : {HistoryRing::kSend, HistoryRing::kOwn}) {
+    add_section(header, SectionKind::kHistoryRows, HistoryLayout::rows_of(ring), kHistoryRowCount,
+                sizeof(HistoryRow));
+  }
+  for (const HistoryRing ring : {HistoryRing::kSend, HistoryRing::kOwn}) {
+    add_section(header, SectionKind::kPreviews, HistoryLayout::previews_of(ring), kHistoryRowCount,
+                kPreviewBytes);
+  }
+  auto& control = *reinterpret_cast<HistoryControl*>(base + HistoryLayout::kControl);
+  (void)name.copy(control.name, kHistoryNameBytes);
+  // SYNC(segment.ready): everything above is visible to a reader that sees ready.
+  header.ready.publish(1);
+}
+
+// The writer of one ring. Does not own the mapping. One thread at a time.
+class HistoryWriter {
+ public:
+  HistoryWriter() = default;
+  // REQUIRES: the ring is empty.
+  HistoryWriter(std::byte* base, HistoryRing ring) : base_(base), ring_(ring) {}
+
+  [[nodiscard]] HistoryRing ring() const { return ring_; }
+  // The position of the next row: as many were written.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+
+  // Writes the next row. Sets `place` and `preview_length` itself; `preview` is cut to
+  // kPreviewBytes. REQUIRES: the memory of that row, and of its preview unless that is empty, is
+  // allocated.
+  void write(HistoryRow row, std::span<const std::byte> preview) {
+    auto* const words = words_at(HistoryLayout::row_of(ring_, position_));
+    preview = preview.first(std::min(preview.size(), kPreviewBytes));
+    row.place = position_ + 1;
+    row.preview_length = static_cast<std::uint16_t>(preview.size());
+    // relaxed: each store that follows is a release.
+    words[0].relaxed_store(0);
+    if (!preview.empty()) {
+      store(words_at(HistoryLayout::preview_of(ring_, position_)),
+            reinterpret_cast<const unsigned char*>(preview.data()), preview.size());
+    }
+    store(words + 1, reinterpret_cast<const unsigned char*>(&row) + 8, sizeof(row) - 8);
+    // SYNC(history.row): pairs with HistoryReader::copy. The row is whole.
+    words[0].publish(row.place);
+    ++position_;
+    auto& control = *reinterpret_cast<HistoryControl*>(base_ + HistoryLayout::kControl);
+    // SYNC(history.head): pairs with HistoryReader::next.
+    control.rings[static_cast<std::size_t>(ring_)].head.publish(position_);
+  }
+
+ private:
+  [[nodiscard]] Atomic<std::uint64_t>* words_at(std::uint64_t offset) const {
+    return reinterpret_cast<Atomic<std::uint64_t>*>(base_ + offset);
+  }
+  // SYNC(history.row): releases. A reader that sees one of these words sees that the place of the
+  // row was cleared before.
+  static void store(Atomic<std::uint64_t>* to, const unsigned char* from, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + at, std::min<std::size_t>(8, bytes - at));
+      to[at / 8].publish(word);
+    }
+  }
+
+  std::byte* base_ = nullptr;
+  HistoryRing ring_ = HistoryRing::kSend;
+  std::uint64_t position_ = 0;
+};
+
+// A copy of a row, or word of rows that were written over before they could be read.
+struct HistoryItem {
+  std::uint64_t lost = 0;  // rows lost before this one
+  bool has_row = false;
+  HistoryRow row{};
+  unsigned char preview[kPreviewBytes]{};
+
+  [[nodiscard]] std::string_view type() const {
+    return {row.type, std::min<std::size_t>(row.type_length, kHistoryTypeBytes)};
+  }
+  [[nodiscard]] std::string_view shown() const {
+    return {reinterpret_cast<const char*>(preview),
+            std::min<std::size_t>(row.preview_length, kPreviewBytes)};
+  }
+  // An owner that lies may have written any number.
+  [[nodiscard]] HistoryEvent event() const { return static_cast<HistoryEvent>(row.event); }
+};
+
+// Reads one ring from outside, in order, also while it is written. The bytes may be hostile: each
+// word is loaded once, and no call looks at more rows than a ring has. Does not own the mapping.
+class HistoryReader {
+ public:
+  HistoryReader(const std::byte* base, HistoryRing ring) : base_(base), ring_(ring) {}
+
+  // The next row that is there, with the number of rows lost before it; or that number alone, where
+  // none of the lost ones has a successor yet. False: there is nothing new.
+  [[nodiscard]] bool next(HistoryItem& out) {
+    const std::uint64_t head = head_now();
+    out.lost = 0;
+    out.has_row = false;
+    if (head <= next_) {
+      next_ = head;  // a head that falls is a lie of its owner
+      return false;
+    }
+    if (head - next_ > kHistoryRowCount) {
+      out.lost = head - kHistoryRowCount - next_;
+      next_ = head - kHistoryRowCount;
+    }
+    while (next_ != head) {
+      out.has_row = copy(next_++, out);
+      if (out.has_row) return true;
+      ++out.lost;
+    }
+    return true;
+  }
+
+  // Leaves out all rows that are there.
+  void skip_all() { next_ = head_now(); }
+
+ private:
+  // SYNC(history.head): acquire, pairs with HistoryWriter::write.
+  [[nodiscard]] std::uint64_t head_now() const {
+    const auto& control = *reinterpret_cast<const HistoryControl*>(base_ + HistoryLayout::kControl);
+    return control.rings[static_cast<std::size_t>(ring_)].head.observe();
+  }
+  [[nodiscard]] const Atomic<std::uint64_t>* words_at(std::uint64_t offset) const {
+    return reinterpret_cast<const Atomic<std::uint64_t>*>(base_ + offset);
+  }
+  // SYNC(history.row): acquires, pair with the releases of HistoryWriter::store.
+  static void load(const Atomic<std::uint64_t>* from, unsigned char* to, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+      const std::uint64_t word = from[at / 8].observe();
+      std::memcpy(to + at, &word, 8);
+    }
+  }
+  // False: the row was written over.
+  [[nodiscard]] bool copy(std::uint64_t position, HistoryItem& out) const {
+    const auto* const words = words_at(HistoryLayout::row_of(ring_, position));
+    // SYNC(history.row): acquire, pairs with HistoryWriter::write.
+    if (words[0].observe() != position + 1) return false;
+    load(words + 1, reinterpret_cast<unsigned char*>(&out.row) + 8, sizeof(out.row) - 8);
+    if (out.row.preview_length != 0) {
+      load(words_at(HistoryLayout::preview_of(ring_, position)), out.preview, kPreviewBytes);
+    }
+    out.row.place = position + 1;
+    // relaxed: the words were observed, and no later load passes those.
+    return words[0].relaxed_load() == position + 1;
+  }
+
+  const std::byte* base_;
+  HistoryRing ring_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace beeline::shm
