@@ -42,6 +42,8 @@ class DirectorySegment {
   // taken or lost it. Visible at once.
   void count_due(std::uint32_t index);
   void count_taken(std::uint32_t index);
+  // Sets how much the agents record; visible at once.
+  void set_history(shm::HistoryLevel level) { writer_->set_history(level); }
   // Says in the former place of a life, which may have another tenant now, that this life has
   // ended.
   void set_gone(std::uint32_t index, std::uint64_t incarnation);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/history.h"
 #include "shm/home.h"
 #include "shm/status.h"
 #include "src/os/memfd.h"
@@ -68,6 +69,11 @@ Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner, Pi
                         const shm::LinkKey& key) {
   return check_segment(fd, shm::link_identity(contract, owner, reader, key),
                        shm::LinkLayout(contract).first_extent);
+}
+
+Result<void> check_history(int fd, Pid pid, std::uint64_t incarnation) {
+  return check_segment(fd, shm::history_identity(pid, incarnation),
+                       shm::HistoryLayout::kFirstExtent);
 }
 
 Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation) {

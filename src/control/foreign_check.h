@@ -28,6 +28,9 @@ namespace beeline::control {
 // A status page; returns it mapped read-only.
 [[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation);
 
+// A history of this agent and life.
+[[nodiscard]] Result<void> check_history(int fd, Pid pid, std::uint64_t incarnation);
+
 // Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
 [[nodiscard]] bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 

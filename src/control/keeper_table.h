@@ -16,7 +16,7 @@ struct KeptRecord {
 
 // Everything that outlives a coordinator, by key: `agent/<pid>/<incarnation>`,
 // `link/<incarnation>/<serial>`, `bell/<ringer>/<rung>`, `directory`, `dead_letters`,
-// `ended_links`, `pids`. Keys hold no line breaks.
+// `ended_links`, `pids`, `history_level`, `history/<pid>/<incarnation>`. Keys hold no line breaks.
 using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds

@@ -12,6 +12,7 @@
 
 #include "src/control/agent_info.h"
 #include "src/control/forget.h"
+#include "src/control/history.h"
 #include "src/control/identity.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
@@ -230,6 +231,13 @@ Result<void> do_kept_letter(Call& call, const KeptLetterRequest& request) {
   return show_kept_letter(call.hive, call.caller, call.seq, request);
 }
 
+Result<void> do_history(Call& call, const HistoryRequest& request) {
+  return ask_history(call.hive, call.caller, call.seq, request);
+}
+Result<void> do_record(Call& call, const RecordRequest&) {
+  return keep_history(call.hive, call.caller, call.seq, std::move(call.fds));
+}
+
 // ---- The table ----------------------------------------------------------------------------------
 
 using Handler = Result<void> (*)(Call&, const Request&);
@@ -268,6 +276,8 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"kept_letter", false, row<KeptLetterRequest, do_kept_letter>},
     {"forget", false, row<ForgetRequest, do_forget>},
     {"await", true, row<AwaitRequest, do_await>},
+    {"history", false, row<HistoryRequest, do_history>},
+    {"record", true, row<RecordRequest, do_record>},
 }};
 
 // After an attach or a resume an agent maps our directory before any other request, so from its

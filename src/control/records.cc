@@ -1,6 +1,8 @@
 #include "src/control/records.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,8 @@ namespace beeline::control {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::string_view kHistoryPrefix = "history/";
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -81,6 +85,22 @@ std::string agent_key(Pid pid, std::uint64_t incarnation) {
 
 std::string link_key(const shm::LinkKey& key) {
   return fmt::format("link/{}/{}", key.incarnation, key.serial);
+}
+
+std::string history_key(Pid pid, std::uint64_t incarnation) {
+  return fmt::format("{}{}/{}", kHistoryPrefix, pid, incarnation);
+}
+
+std::optional<std::pair<Pid, std::uint64_t>> parse_history_key(std::string_view key) {
+  if (!key.starts_with(kHistoryPrefix)) return std::nullopt;
+  key.remove_prefix(kHistoryPrefix.size());
+  std::pair<Pid, std::uint64_t> life;
+  const char* const end = key.data() + key.size();
+  const auto pid = std::from_chars(key.data(), end, life.first);
+  if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != '/') return std::nullopt;
+  const auto incarnation = std::from_chars(pid.ptr + 1, end, life.second);
+  if (incarnation.ec != std::errc() || incarnation.ptr != end) return std::nullopt;
+  return life;
 }
 
 std::string bell_key(const BellKey& key) { return fmt::format("bell/{}/{}", key.ringer, key.rung); }

@@ -4,8 +4,10 @@
 // old one.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <beeline/result.h>
 
@@ -16,12 +18,16 @@
 namespace beeline::control {
 
 inline constexpr std::string_view kDirectoryKey = "directory";
-inline constexpr std::string_view kDeadLettersKey = "dead_letters";  // how many there were
-inline constexpr std::string_view kEndedLinksKey = "ended_links";    // how many there were
+inline constexpr std::string_view kDeadLettersKey = "dead_letters";    // how many there were
+inline constexpr std::string_view kEndedLinksKey = "ended_links";      // how many there were
+inline constexpr std::string_view kHistoryLevelKey = "history_level";  // how much agents record
 inline constexpr std::string_view kPidsKey = "pids";  // the lowest pid that was never reserved
 
 [[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
+[[nodiscard]] std::string history_key(Pid pid, std::uint64_t incarnation);
+// The pid and the incarnation in such a key; nothing for any other text.
+[[nodiscard]] std::optional<std::pair<Pid, std::uint64_t>> parse_history_key(std::string_view key);
 [[nodiscard]] std::string bell_key(const BellKey& key);
 
 // One life of an agent, with facts about the agent. fds: pidfd [, home, status, eventfd]; none for

@@ -19,6 +19,7 @@
 
 #include "shm/link.h"
 #include "shm/status.h"
+#include "src/control/histories.h"
 #include "src/control/shares.h"
 #include "src/control/tree.h"
 #include "src/control/wire.h"
@@ -167,6 +168,8 @@ class Registry {
   // The shares of each user. The registry enters agents and links; the server enters the rest.
   [[nodiscard]] Shares& shares() { return shares_; }
 
+  [[nodiscard]] Histories& histories() { return histories_; }
+
   // The eventfd made for this pair; null if there is none.
   [[nodiscard]] SharedFd bell(const BellKey& key) const;
   void add_bell(const BellKey& key, SharedFd event);
@@ -200,6 +203,7 @@ class Registry {
   Counts count_to_;
   std::map<std::pair<Pid, uid_t>, std::size_t> count_of_user_;
   Shares shares_;
+  Histories histories_;
   std::map<BellKey, SharedFd> bells_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_rung_;  // rung, ringer
 };

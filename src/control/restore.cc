@@ -12,6 +12,7 @@
 #include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
+#include "src/control/history.h"
 #include "src/control/links.h"
 #include "src/control/records.h"
 #include "src/control/tombstones.h"
@@ -288,6 +289,7 @@ void restore(Hive& hive, KeptTable table) {
   }
   for (auto& [pid, of_agent] : lives) restore_agent(hive, pid, of_agent);
   restore_letters(hive, table);
+  restore_histories(hive, table);
   hive.quarantined_links = kept_number(table, kEndedLinksKey);
   restore_pairs(hive, table);
   restore_untold(hive);

@@ -167,11 +167,20 @@ struct KeptLetterRequest {
   Pid to = kNoPid;
 };
 
-using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
-                             TellRequest, DetachRequest, ResumeRequest, ReportRequest,
-                             EscalateRequest, ListRequest, LinksRequest, StatusRequest,
-                             RouteRequest, DownRequest, LettersRequest, LettersDoneRequest,
-                             KeptLettersRequest, KeptLetterRequest, ForgetRequest, AwaitRequest>;
+// Asks how much the agents of the hive record of their messages, or sets it.
+struct HistoryRequest {
+  std::int32_t level = -1;  // HistoryLevel; -1: only asks
+};
+// Shows the history of the sender's life, to be kept after its end. The sender does not wait for
+// the answer. fds: the history.
+struct RecordRequest {};
+
+using Request =
+    std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest, TellRequest,
+                 DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
+                 LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
+                 LettersDoneRequest, KeptLettersRequest, KeptLetterRequest, ForgetRequest,
+                 AwaitRequest, HistoryRequest, RecordRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
 
@@ -310,9 +319,15 @@ struct KeptLetterAnswer {
   KeptLetter letter;
 };
 
+struct HistoryAnswer {
+  std::int32_t level = 0;  // HistoryLevel
+  std::uint64_t kept = 0;  // histories that the keeper holds
+  std::uint64_t most = 0;  // how many it holds at most
+};
+
 using Answer = std::variant<OkAnswer, ErrorAnswer, AttachedAnswer, OpenedAnswer, ResumedAnswer,
                             ListAnswer, LinksAnswer, StatusAnswer, RouteAnswer, LettersAnswer,
-                            KeptLettersAnswer, KeptLetterAnswer>;
+                            KeptLettersAnswer, KeptLetterAnswer, HistoryAnswer>;
 
 // ---- Announcements, from the coordinator to an agent --------------------------------------------
 

@@ -87,6 +87,12 @@ inline constexpr std::string_view kOp<ForgetRequest> = "forget";
 template <>
 inline constexpr std::string_view kOp<AwaitRequest> = "await";
 template <>
+inline constexpr std::string_view kOp<HistoryRequest> = "history";
+template <>
+inline constexpr std::string_view kOp<RecordRequest> = "record";
+template <>
+inline constexpr std::string_view kOp<HistoryAnswer> = "history";
+template <>
 inline constexpr std::string_view kOp<LettersAnswer> = "letters";
 template <>
 inline constexpr std::string_view kOp<KeptLettersAnswer> = "kept_letters";
@@ -394,6 +400,18 @@ template <typename V>
 void fields(V& v, AwaitRequest& r) {
   v("name", r.name);
   v.maybe("process", r.process);
+}
+template <typename V>
+void fields(V& v, HistoryRequest& r) {
+  v.maybe("level", r.level);
+}
+template <typename V>
+void fields(V& /*v*/, RecordRequest& /*r*/) {}
+template <typename V>
+void fields(V& v, HistoryAnswer& r) {
+  v("level", r.level);
+  v("kept", r.kept);
+  v("most", r.most);
 }
 template <typename V>
 void fields(V& v, CameAnnouncement& r) {

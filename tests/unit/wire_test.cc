@@ -51,7 +51,7 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
   attach.temporary = true;
   attach.pidfd = true;
   const auto attach_back = parse_as<AttachRequest>(build(attach, 7));
-  EXPECT_EQ(attach_back.layout, "1.1");
+  EXPECT_EQ(attach_back.layout, "1.2");
   EXPECT_EQ(attach_back.name, attach.name);
   EXPECT_EQ(attach_back.parent, "lead");
   EXPECT_EQ(attach_back.role, Role::kTask);
@@ -78,6 +78,8 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
   EXPECT_EQ(links_back.to, 9U);
   EXPECT_EQ(links_back.from, shm::kMaxIncarnation);
   EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
+  EXPECT_EQ(parse_as<HistoryRequest>(build(HistoryRequest{2}, 1)).level, 2);
+  EXPECT_EQ(parse_as<HistoryRequest>(R"({"op":"history","seq":1})").level, -1);
   const LettersRequest letters{7, std::string(kPurgeLetters), ~0ULL, 3};
   const auto letters_back = parse_as<LettersRequest>(build(letters, 1));
   EXPECT_EQ(letters_back.what, "purge");
@@ -206,7 +208,7 @@ TEST(Wire, AWrongFieldIsNamedWithItsValue) {
             "fade: field \"serial\" must be a whole number from 0 to 4294967295, found -3");
   EXPECT_EQ(wrong_text(R"({"op":"fade","seq":1,"incarnation":1,"serial":4294967296})"),
             "fade: field \"serial\" must be a whole number from 0 to 4294967295, found 4294967296");
-  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.1","name":"x","role":"boss"})")
+  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.2","name":"x","role":"boss"})")
                 .find("must be one of kernel, daemon"),
             std::string::npos);
   EXPECT_NE(
@@ -218,7 +220,7 @@ TEST(Wire, AWrongFieldIsNamedWithItsValue) {
 TEST(Wire, AFieldOfAnotherTypeIsNamedAndShownUpToFortyBytes) {
   EXPECT_EQ(wrong_text(R"({"op":"provide","seq":1,"ready":1})"),
             "provide: field \"ready\" must be true or false, found 1");
-  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.1","name":"x","role":7})")
+  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.2","name":"x","role":7})")
                 .find("must be one of kernel, daemon"),
             std::string::npos);
   const std::string shown = "[\"" + std::string(38, 'x');
