@@ -50,7 +50,7 @@ AgentCore::AgentCore(Foundation& from)
       names_(life_, directory_, client_, opener_, announcements_, registration_),
       sender_({*this, life_, client_, receiver_, links_, opener_, arrivals_, family_, leases_,
                sleeper_, turn_, sleeper_.deadlines()}),
-      leases_({*this, life_, receiver_, sender_, sleeper_, debts_, intake_}, from.retries),
+      leases_({*this, life_, receiver_, sender_, sleeper_, debts_, intake_, turn_}, from.retries),
       debts_({life_, receiver_, links_, sender_, leases_, escalations_, sleeper_}),
       escalations_({life_, directory_, client_, receiver_, links_, opener_, registration_, family_,
                     sender_, leases_, debts_}),
@@ -65,7 +65,7 @@ AgentCore::AgentCore(Foundation& from)
              UserLoop({life_, notices_, receiver_, links_, loops_.questions, loops_.errands,
                        loops_.leaving, sleeper_})},
       letters_(life_, client_, receiver_, sleeper_),
-      turn_(*this, receiver_) {
+      turn_(*this, {life_, directory_, client_, receiver_, links_, sender_, leases_}) {
   registration_.adopt_directory(std::move(from.directory), from.attached.index);
   links_.make_path(directory_.view());
 }
@@ -95,6 +95,7 @@ void AgentCore::take_turn() {
   if (life_.is_down()) return;
   announcements_.handle_some_announcements();
   if (client_.closed() && !life_.is_down()) registration_.resume_sometimes();
+  turn_.recorder().look();
   if (!life_.still_counts()) return;  // an agent that only sends never drains
   arrivals_.ask_for_postponed();
   opener_.place_links();
@@ -143,6 +144,7 @@ void AgentCore::become_a_copy() {
   sleeper_.status().hold_addresses_in_child();
   receiver_.home().memory().hold_addresses_in_child();
   links_.become_a_copy();
+  turn_.recorder().become_a_copy();
 }
 
 }  // namespace beeline

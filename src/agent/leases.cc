@@ -8,6 +8,7 @@
 #include "src/agent/debts.h"
 #include "src/agent/intake.h"
 #include "src/agent/sender.h"
+#include "src/agent/turn.h"
 
 namespace beeline {
 
@@ -19,6 +20,7 @@ Leases::Leases(const Needs& needs, const Retries& retries)
       sleeper_(needs.sleeper),
       debts_(needs.debts),
       intake_(needs.intake),
+      turn_(needs.turn),
       retries_(retries) {}
 
 const shm::Entry* Leases::origin(const SendOptions& options) const {
@@ -26,7 +28,17 @@ const shm::Entry* Leases::origin(const SendOptions& options) const {
   return holds(*options.about) ? &receiver_.entry(entry_of(*options.about)) : nullptr;
 }
 
+void Leases::record_taken(shm::EntryIndex entry) {
+  turn_.recorder().note(entry, shm::HistoryEvent::kTaken);
+}
+
+void Leases::record_done(shm::EntryIndex entry, AckStatus how) {
+  using enum shm::HistoryEvent;
+  turn_.recorder().note(entry, how == AckStatus::kEscalate ? kEscalated : kDone);
+}
+
 Message Leases::hand_over(shm::EntryIndex entry) {
+  note_taken(entry);
   sleeper_.show_activity();
   return Message(&core_, entry.value());
 }
@@ -52,6 +64,8 @@ void Leases::take_batch(std::span<const Message> batch) {
 // A message of the parent process ends with that, not with ours.
 void Leases::done(shm::EntryIndex entry, std::string_view reply, AckStatus how) {
   if (life_.is_forked()) return;
+  if (records_) [[unlikely]]
+    record_done(entry, how);
   // An agent that finishes an answer probably asks again: see Questions::ask().
   if (receiver_.entry(entry).header.reply_to == 0) sender_.prefetch_next_slot();
   if (end_lease(entry)) [[unlikely]]
@@ -86,6 +100,7 @@ bool Leases::is_owed_word(shm::EntryIndex entry, bool told) {
 void Leases::requeue(shm::EntryIndex entry, shm::Cost cost) {
   if (life_.is_forked()) return;
   (void)end_lease(entry);
+  if (records_) turn_.recorder().note(entry, shm::HistoryEvent::kRequeued);
   if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
   receiver_.requeue(entry, cost);
   sleeper_.show_activity();

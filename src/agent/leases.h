@@ -19,6 +19,7 @@ class AgentCore;
 class Debts;
 class Intake;
 class Sender;
+class Turn;
 
 class Leases {
  public:
@@ -30,6 +31,7 @@ class Leases {
     Sleeper& sleeper;
     Debts& debts;
     Intake& intake;
+    Turn& turn;
   };
   Leases(const Needs& needs, const Retries& retries);
 
@@ -46,6 +48,7 @@ class Leases {
   // It is being handled from now on: messages that are sent inherit from it.
   [[nodiscard]] Message hand_out(shm::EntryIndex entry) {
     handled_.push_back(entry);
+    note_taken(entry);
     sleeper_.show_activity();
     return Message(&core_, entry.value());
   }
@@ -53,7 +56,10 @@ class Leases {
   // the handled one.
   [[nodiscard]] Message hand_over(shm::EntryIndex entry);
   // A further message of a batch. The first one was handed out.
-  [[nodiscard]] Message hand_along(shm::EntryIndex entry) { return Message(&core_, entry.value()); }
+  [[nodiscard]] Message hand_along(shm::EntryIndex entry) {
+    note_taken(entry);
+    return Message(&core_, entry.value());
+  }
   // These were handed out in place of the last one, and are handled in their order.
   void take_batch(std::span<const Message> batch);
 
@@ -79,6 +85,9 @@ class Leases {
   void hold(Message message) { held_.push_back(std::move(message)); }
   [[nodiscard]] Result<Message> held(MessageId id);
 
+  // Whether each lease is recorded.
+  void record(bool on) { records_ = on; }
+
   // ---- Retries ----
   void release_retries();
   // All of them, of an agent that leaves.
@@ -102,6 +111,12 @@ class Leases {
   [[nodiscard]] bool holds(const Message& message) const {
     return message.core_ == &core_ && !life_.is_forked();
   }
+  [[gnu::always_inline]] void note_taken(shm::EntryIndex entry) {
+    if (records_) [[unlikely]]
+      record_taken(entry);
+  }
+  [[gnu::cold, gnu::noinline]] void record_taken(shm::EntryIndex entry);
+  [[gnu::cold, gnu::noinline]] void record_done(shm::EntryIndex entry, AckStatus how);
   void done_told(shm::EntryIndex entry, std::string_view reply, AckStatus how);
   [[nodiscard]] bool put_off(shm::EntryIndex entry);
   [[nodiscard]] bool end_lease(shm::EntryIndex entry);
@@ -114,6 +129,8 @@ class Leases {
   Sleeper& sleeper_;
   Debts& debts_;
   Intake& intake_;
+  Turn& turn_;
+  bool records_ = false;
   std::vector<shm::EntryIndex> handled_;   // messages that are sent inherit from the last
   std::vector<shm::EntryIndex> deferred_;  // their senders know that it takes longer
   std::vector<shm::EntryIndex> answered_;  // questions with an answer on its way

@@ -73,6 +73,8 @@ class Sender {
   SendResult admit_unseen(send::OutLink& link, const send::Draft& draft);
   void show_to_parent(const send::Draft& draft, send::OutLink& to);
 
+  // Whether each message is recorded. Under the send lock.
+  void record(bool on) { records_ = on; }
   // Why there is no link.
   [[nodiscard]] SendResult missing(Peer peer) const;
   [[nodiscard]] MessageId reserve_id();
@@ -117,6 +119,7 @@ class Sender {
   Sleeper& sleeper_;
   Turn& turn_;
   Deadlines& deadlines_;
+  bool records_ = false;
   SendQueue queue_;
   // Behind the last message that this agent's own thread has sent; null before the first. A copy of
   // SendPath::next_slot(), which other threads write under the send lock.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "src/agent/recorder.h"
 #include "src/receive/receiver.h"
 
 namespace beeline {
@@ -13,7 +14,8 @@ class AgentCore;
 // One thread.
 class Turn {
  public:
-  Turn(AgentCore& core, receive::Receiver& receiver) : core_(core), receiver_(receiver) {}
+  Turn(AgentCore& core, const Recorder::Needs& needs)
+      : core_(core), receiver_(needs.receiver), recorder_(needs) {}
 
   // Takes the turn. It blocks for a few milliseconds where the coordinator must be found again.
   void take();
@@ -25,6 +27,8 @@ class Turn {
   void take_sometimes();
   // When it was taken last, on the coarse clock.
   [[nodiscard]] std::int64_t taken_ns() const { return taken_ns_; }
+  // Each turn looks whether this agent is to record its messages.
+  [[nodiscard]] Recorder& recorder() { return recorder_; }
 
  private:
   static constexpr std::int64_t kTick = 4'000'000;
@@ -34,6 +38,7 @@ class Turn {
 
   AgentCore& core_;
   receive::Receiver& receiver_;
+  Recorder recorder_;
   std::int64_t taken_ns_ = 0;
   std::int64_t due_ns_ = 0;
   std::uint32_t asks_ = 0;

@@ -76,8 +76,12 @@ TypeText Entries::type(shm::EntryIndex at) const {
     type.length = static_cast<unsigned char>(type.length + part.size());
   };
   if (is_copy(entry(at).header)) append(kSiblingTraffic);
-  append(string_of(at, entry(at).header.type, &shm::CarriedTexts::type).view());
+  append(own_type(at).view());
   return type;
+}
+
+shm::StringCopy Entries::own_type(shm::EntryIndex at) const {
+  return string_of(at, entry(at).header.type, &shm::CarriedTexts::type);
 }
 
 shm::StringCopy Entries::channel(shm::EntryIndex at) const {

@@ -47,6 +47,8 @@ class Entries {
   // Empty where it is not known; stays where it is for as long as the entry is kept.
   [[nodiscard]] std::string_view sender_name(shm::EntryIndex at) const;
   [[nodiscard]] TypeText type(shm::EntryIndex at) const;
+  // The same without the mark of a copy.
+  [[nodiscard]] shm::StringCopy own_type(shm::EntryIndex at) const;
   [[nodiscard]] shm::StringCopy channel(shm::EntryIndex at) const;
   // The link through which it came; null when that is gone.
   [[nodiscard]] InLink* link_of(shm::EntryIndex at) const {

@@ -10,6 +10,7 @@ namespace beeline::receive {
 // ---- Dead letters -------------------------------------------------------------------------------
 
 void Kept::bury(shm::EntryIndex at, shm::DeadReason reason) {
+  if (hear_burial_) hear_burial_(at, reason);
   if (reason != shm::DeadReason::kRejected) refuse(at, reason);
   entries_.inbox().bury(at, reason);
   keep_slabs_bounded(at);

@@ -3,6 +3,8 @@
 // and acknowledgements that nobody waits for. Together they are bounded.
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "src/receive/entries.h"
@@ -18,6 +20,9 @@ struct Refused {
   shm::DeadReason reason = shm::DeadReason::kNone;
 };
 
+// Hears of a leased message that becomes a dead letter now.
+using Burial = std::function<void(shm::EntryIndex, shm::DeadReason)>;
+
 class Kept {
  public:
   // Both outlive it.
@@ -26,6 +31,8 @@ class Kept {
   // ---- Dead letters ----
   // Makes a leased message a dead letter.
   void bury(shm::EntryIndex at, shm::DeadReason reason);
+  // From now on this call hears of each burial; an empty one hears none.
+  void on_burial(Burial hear) { hear_burial_ = std::move(hear); }
   // Notes that the sender must be told, if it asked for the fate of the message.
   void refuse(shm::EntryIndex at, shm::DeadReason reason);
   // The messages buried since the last call of which a sender must be told.
@@ -71,6 +78,7 @@ class Kept {
   Stash stash_;
   std::vector<shm::EntryIndex> newly_stashed_;  // in the turn of a link that goes on
   std::vector<Refused> refused_;
+  Burial hear_burial_;
   std::uint64_t acks_unread_ = 0;
 };
 
