@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   add_pipe_verb(app, context);
   add_reply_verb(app, context);
   add_letters_verbs(app, context);
+  add_history_verbs(app, context);
   add_run_verb(app, context);
   add_demo_verb(app, context);
   add_demo_role_verb(app, context);

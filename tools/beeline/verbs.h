@@ -28,6 +28,7 @@ void add_receive_verbs(CLI::App& app, Context& context);  // recv
 void add_reply_verb(CLI::App& app, Context& context);
 void add_pipe_verb(CLI::App& app, Context& context);
 void add_letters_verbs(CLI::App& app, Context& context);  // dlq
+void add_history_verbs(CLI::App& app, Context& context);  // history, log, tail, trace
 void add_broadcast_verb(CLI::App& app, Context& context);
 void add_run_verb(CLI::App& app, Context& context);
 void add_demo_verb(CLI::App& app, Context& context);

@@ -1,0 +1,79 @@
+#pragma once
+
+// Reads the histories of a hive from outside: those of its running agents, and those that the
+// keeper holds of agents that have ended. It maps them for reading; nobody waits for it.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <beeline/result.h>
+#include <beeline/types.h>
+
+#include "shm/history.h"
+#include "src/segment/foreign.h"
+
+namespace beeline::cli {
+
+// A row of a history, or the number of rows that were written over before they could be read.
+struct HistoryLine {
+  Pid pid = 0;  // the agent that has written it
+  std::string name;
+  std::uint64_t incarnation = 0;
+  shm::HistoryRing ring = shm::HistoryRing::kSend;
+  std::uint64_t lost = 0;  // 0: this line is a row
+  shm::HistoryItem item;
+
+  [[nodiscard]] bool is_gap() const { return lost != 0; }
+  [[nodiscard]] bool is_sent() const { return item.event() == shm::HistoryEvent::kSent; }
+  [[nodiscard]] Pid from() const { return is_sent() ? pid : item.row.peer; }
+  [[nodiscard]] Pid to() const { return is_sent() ? item.row.peer : pid; }
+};
+
+// One agent that has a history.
+struct Chronicler {
+  Pid pid = 0;
+  std::string name;
+  friend auto operator<=>(const Chronicler&, const Chronicler&) = default;
+};
+
+class Chronicle {
+ public:
+  explicit Chronicle(std::string hive) : hive_(std::move(hive)) {}
+
+  // Finds the histories that are there now; call it again for new ones. One that is damaged, or of
+  // another layout, is counted and left out. Errors: those of dump::find_segments().
+  [[nodiscard]] Result<void> find();
+  // All rows that no call has returned yet, in the order of their times. Within one
+  // tick of the clock (4 ms) come first the rows about sending, then those about taking, then the
+  // ends.
+  [[nodiscard]] std::vector<HistoryLine> read();
+  // Leaves out all rows that are there.
+  void skip_all();
+
+  [[nodiscard]] std::set<Chronicler> chroniclers() const;
+  [[nodiscard]] bool empty() const { return books_.empty(); }
+  [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+
+ private:
+  struct Book {
+    Pid pid = 0;
+    std::uint64_t incarnation = 0;
+    std::string name;
+    segment::Foreign memory;
+    std::vector<shm::HistoryReader> readers;
+  };
+
+  std::string hive_;
+  std::vector<Book> books_;
+  std::set<std::pair<dev_t, ino_t>> known_;
+  std::size_t unreadable_ = 0;
+};
+
+}  // namespace beeline::cli
