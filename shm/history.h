@@ -7,13 +7,13 @@
 // Written by: its agent alone; ring 0 (kSendRing) under the send lock, ring 1 (kOwnRing) by the
 // agent's own thread. Read by: tools, also after the agent's end. Nobody in the agent reads it
 // back.
-// A row is written so: 0 into its place, then all other words, then position + 1 into its place,
-// then the head of the ring. Each store is a release, so a reader that sees any new word sees the 0
-// before it, too. The reader copies a row between two loads of its place; if one of them is not the
-// position that the reader wants, the row was written over meanwhile, and the reader counts it as
-// lost. No reader is in the writer's way. A writer that is killed at any instruction leaves all
-// rows below the head whole, but the oldest one, which it may have been writing over.
-// Zero means: never written.
+// A row is written so: 0 into its place, then all other words, each a release, so a reader that
+// sees a new word sees the 0 before it, too. Then position + 1 into its place, then the head of the
+// ring. The reader looks at no row above the head. It copies a row between two loads of its place;
+// if one of them is not the position that the reader wants, the row was written over meanwhile, and
+// the reader counts it as lost. No reader is in the writer's way. A writer that is killed at any
+// instruction leaves all rows below the head whole, but the oldest one, which it may have been
+// writing over. Zero means: never written.
 
 #include <algorithm>
 #include <cstring>
@@ -167,8 +167,9 @@ inline void init_history(std::byte* base, std::string_view name, std::uint32_t p
 class HistoryWriter {
  public:
   HistoryWriter() = default;
-  // REQUIRES: the ring is empty.
-  HistoryWriter(std::byte* base, HistoryRing ring) : base_(base), ring_(ring) {}
+  // REQUIRES: so many rows were written before, or the ring is empty.
+  HistoryWriter(std::byte* base, HistoryRing ring, std::uint64_t position = 0)
+      : base_(base), ring_(ring), position_(position) {}
 
   [[nodiscard]] HistoryRing ring() const { return ring_; }
   // The position of the next row: as many were written.
@@ -182,15 +183,13 @@ class HistoryWriter {
     preview = preview.first(std::min(preview.size(), kPreviewBytes));
     row.place = position_ + 1;
     row.preview_length = static_cast<std::uint16_t>(preview.size());
-    // relaxed: each store that follows is a release.
-    words[0].relaxed_store(0);
+    words[0].relaxed_store(0);  // relaxed: each store of a word that follows is a release
     if (!preview.empty()) {
       store(words_at(HistoryLayout::preview_of(ring_, position_)),
             reinterpret_cast<const unsigned char*>(preview.data()), preview.size());
     }
     store(words + 1, reinterpret_cast<const unsigned char*>(&row) + 8, sizeof(row) - 8);
-    // SYNC(history.row): pairs with HistoryReader::copy. The row is whole.
-    words[0].publish(row.place);
+    words[0].relaxed_store(row.place);  // relaxed: published by the head
     ++position_;
     auto& control = *reinterpret_cast<HistoryControl*>(base_ + HistoryLayout::kControl);
     // SYNC(history.head): pairs with HistoryReader::next.
@@ -265,6 +264,21 @@ class HistoryReader {
   // Leaves out all rows that are there.
   void skip_all() { next_ = head_now(); }
 
+  // Copies the row of a position. False: the row was written over. REQUIRES: it was seen to lie
+  // below the head.
+  [[nodiscard]] bool copy(std::uint64_t position, HistoryItem& out) const {
+    const auto* const words = words_at(HistoryLayout::row_of(ring_, position));
+    // relaxed: the head was observed, so this word is not older than the row.
+    if (words[0].relaxed_load() != position + 1) return false;
+    load(words + 1, reinterpret_cast<unsigned char*>(&out.row) + 8, sizeof(out.row) - 8);
+    if (out.row.preview_length != 0) {
+      load(words_at(HistoryLayout::preview_of(ring_, position)), out.preview, kPreviewBytes);
+    }
+    out.row.place = position + 1;
+    // relaxed: the words were observed, and no later load passes those.
+    return words[0].relaxed_load() == position + 1;
+  }
+
  private:
   // SYNC(history.head): acquire, pairs with HistoryWriter::write.
   [[nodiscard]] std::uint64_t head_now() const {
@@ -281,20 +295,6 @@ class HistoryReader {
       std::memcpy(to + at, &word, 8);
     }
   }
-  // False: the row was written over.
-  [[nodiscard]] bool copy(std::uint64_t position, HistoryItem& out) const {
-    const auto* const words = words_at(HistoryLayout::row_of(ring_, position));
-    // SYNC(history.row): acquire, pairs with HistoryWriter::write.
-    if (words[0].observe() != position + 1) return false;
-    load(words + 1, reinterpret_cast<unsigned char*>(&out.row) + 8, sizeof(out.row) - 8);
-    if (out.row.preview_length != 0) {
-      load(words_at(HistoryLayout::preview_of(ring_, position)), out.preview, kPreviewBytes);
-    }
-    out.row.place = position + 1;
-    // relaxed: the words were observed, and no later load passes those.
-    return words[0].relaxed_load() == position + 1;
-  }
-
   const std::byte* base_;
   HistoryRing ring_;
   std::uint64_t next_ = 0;

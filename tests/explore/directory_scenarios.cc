@@ -173,6 +173,13 @@ void add_directory_scenarios(Scenarios& all, Depth /*depth*/) {
                        shm::kMinMaxPayload, 1);
       },
       []() -> const shm::SegmentHeader& { return directory().header(); }));
+  all.push_back(header(
+      "header-history", [] { (void)fresh_history(); },
+      [] { shm::init_history(segment("history", shm::HistoryLayout::kBytes), "a", kPidA, kLifeA); },
+      []() -> const shm::SegmentHeader& {
+        return *reinterpret_cast<shm::SegmentHeader*>(
+            segment("history", shm::HistoryLayout::kBytes));
+      }));
 }
 
 }  // namespace beeline::explore

@@ -24,6 +24,7 @@ Proof::Proof(Depth depth) {
   add_wake_scenarios(scenarios_, depth);
   add_directory_scenarios(scenarios_, depth);
   add_home_scenarios(scenarios_, depth);
+  add_history_scenarios(scenarios_, depth);
   add_takeover_scenarios(scenarios_, depth);
 }
 

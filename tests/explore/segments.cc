@@ -83,4 +83,11 @@ std::byte* fresh_directory() {
   return base;
 }
 
+std::byte* fresh_history() {
+  using Layout = shm::HistoryLayout;
+  std::byte* base = segment("history", Layout::kBytes);
+  std::memset(base, 0, Layout::kRows + 2 * sizeof(shm::HistoryRow));
+  return base;
+}
+
 }  // namespace beeline::explore

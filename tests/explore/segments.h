@@ -6,6 +6,7 @@
 #include <string>
 
 #include "shm/directory.h"
+#include "shm/history.h"
 #include "shm/home.h"
 #include "shm/link.h"
 #include "shm/status.h"
@@ -39,5 +40,7 @@ inline constexpr shm::SlabIndex kSlab(0);         // the first one of a link
 [[nodiscard]] shm::Home fresh_home(const char* name, std::uint64_t life);
 // A directory, cleared up to its fourth record.
 [[nodiscard]] std::byte* fresh_directory();
+// A history, cleared up to the second row of its first ring.
+[[nodiscard]] std::byte* fresh_history();
 
 }  // namespace beeline::explore

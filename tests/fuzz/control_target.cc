@@ -77,7 +77,6 @@ Request make_request(Feed& feed, const Caller& caller) {
       return ReportRequest{text(), number(), life(), number(), number() % 2 == 0};
     case 8:
       if (number() == 0) return HistoryRequest{static_cast<std::int32_t>(number()) - 2};
-      if (number() == 0) return RecordRequest{};
       return EscalateRequest{text()};
     case 9:
       return ListRequest{number()};
