@@ -187,8 +187,11 @@ class Tail {
 
   // False when the output takes nothing more.
   bool show() {
-    for (const HistoryLine& line : chronicle_.read()) {
+    const std::vector<HistoryLine> lines = chronicle_.read();
+    for (const HistoryLine& line : lines) {
       if (names_.of(line.pid) != line.name) names_.add(line.pid, line.name);
+    }
+    for (const HistoryLine& line : lines) {
       if (!filter_.takes(line, names_)) continue;
       const bool printed = context_.json ? print_json(history_json(line, names_))
                                          : print(history_text(line, names_));
