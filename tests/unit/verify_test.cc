@@ -187,7 +187,7 @@ TEST(Verify, BrokenHeadersAreNamed) {
   expect_named(test::sample_link,
                {{"header.magic", poke64(0, 1)},
                 {"header.version", poke16(offsetof(Header, layout_minor), shm::kLayoutMinor + 1)},
-                {"header.kind", poke32(offsetof(Header, kind), 5)},
+                {"header.kind", poke32(offsetof(Header, kind), 6)},
                 {"header.kind", poke32(offsetof(Header, kind), 0)},
                 {"segment.size", poke64(offsetof(Header, size_bytes), 4096)},
                 {"header.owner", poke32(offsetof(Header, owner_pid), 0)},
