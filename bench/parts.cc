@@ -26,7 +26,7 @@ using shm::Lane;
 
 constexpr std::uint32_t kOwner = 7;
 constexpr std::uint32_t kReader = 9;
-constexpr shm::LinkKey kKey{1'000, 1};
+constexpr shm::LinkKey kKey{shm::Incarnation(1'000), 1};
 constexpr shm::LinkContract kContract{shm::kDefaultNormalSlots, shm::kDefaultUrgentSlots,
                                       shm::kMinMaxPayload};
 constexpr std::uint32_t kAgents = 1000;

@@ -175,7 +175,8 @@ class DirectoryWriter {
                   std::uint64_t created_ns)
       : base_(base) {
     auto& header = *reinterpret_cast<SegmentHeader*>(base_);
-    init_header(header, {SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, epoch, 0});
+    init_header(header,
+                {SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, Incarnation(epoch), 0});
     add_section(header, SectionKind::kControl, DirectoryLayout::kControl, 1,
                 sizeof(DirectoryControl));
     add_section(header, SectionKind::kAgentWords, DirectoryLayout::kWords, kMaxAgents, 8);

@@ -139,13 +139,13 @@ static_assert(HistoryLayout::kBytes % kPage == 0);
 static_assert(kPreviewBytes % 8 == 0);
 
 [[nodiscard]] constexpr SegmentIdentity history_identity(std::uint32_t pid,
-                                                         std::uint64_t incarnation) {
+                                                         Incarnation incarnation) {
   return {SegmentKind::kHistory, HistoryLayout::kBytes, pid, 0, incarnation, 0};
 }
 
 // REQUIRES: kFirstExtent is allocated and zero.
 inline void init_history(std::byte* base, std::string_view name, std::uint32_t pid,
-                         std::uint64_t incarnation) {
+                         Incarnation incarnation) {
   auto& header = *reinterpret_cast<SegmentHeader*>(base);
   init_header(header, history_identity(pid, incarnation));
   add_section(header, SectionKind::kControl, HistoryLayout::kControl, 1, sizeof(HistoryControl));

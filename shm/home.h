@@ -175,7 +175,7 @@ using Home = BasicHome<std::byte>;
 using HomeView = BasicHome<const std::byte>;
 
 [[nodiscard]] inline SegmentIdentity home_identity(std::uint32_t capacity, std::uint32_t pid,
-                                                   std::uint64_t incarnation) {
+                                                   Incarnation incarnation) {
   return {SegmentKind::kHome, HomeLayout(capacity).bytes, pid, 0, incarnation, 0};
 }
 
@@ -196,7 +196,7 @@ using HomeView = BasicHome<const std::byte>;
 
 // Fills header and control, not ready yet. REQUIRES: page 0 is allocated.
 inline void init_home(const Home& home, const HomeOptions& options, std::uint32_t pid,
-                      std::uint64_t incarnation) {
+                      Incarnation incarnation) {
   BEELINE_CHECK(home_error(options) == nullptr, options.capacity, options.max_attempts,
                 options.rank_step_us);
   const HomeLayout& layout = home.layout();
@@ -258,7 +258,7 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
   row.cursors[1].relaxed_store(urgent_cursor);
   row.serial.relaxed_store(key.serial);
   row.owner_pid.relaxed_store(owner_pid);
-  row.incarnation.publish(key.incarnation);
+  row.incarnation.publish(key.incarnation.value());
 }
 
 // relaxed, like everything that counts rows: read by the owner, or after its death was proven.

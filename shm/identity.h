@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "shm/ids.h"
+
 namespace beeline::shm {
 
 inline constexpr std::uint32_t kMaxPid = (1U << 24) - 1;
@@ -39,21 +41,21 @@ enum class AgentState : std::uint8_t {
 // The directory word: incarnation << 8 | state. In state `starting` the incarnation is still that
 // of the predecessor (0 if there is none): the word names the life that has the valid home.
 struct AgentWord {
-  std::uint64_t incarnation = 0;
+  Incarnation incarnation{};
   AgentState state = AgentState::kVacant;
 
   [[nodiscard]] constexpr std::uint64_t pack() const {
-    return incarnation << 8 | static_cast<std::uint64_t>(state);
+    return incarnation.value() << 8 | static_cast<std::uint64_t>(state);
   }
   [[nodiscard]] static constexpr AgentWord unpack(std::uint64_t word) {
-    return {word >> 8, static_cast<AgentState>(word & 0xff)};
+    return {Incarnation(word >> 8), static_cast<AgentState>(word & 0xff)};
   }
   friend constexpr bool operator==(const AgentWord&, const AgentWord&) = default;
 };
 
 // True if this life, which was ready once, is over: another life counts, takes over from it, or may
 // take over.
-[[nodiscard]] constexpr bool has_ended(const AgentWord& word, std::uint64_t incarnation) {
+[[nodiscard]] constexpr bool has_ended(const AgentWord& word, Incarnation incarnation) {
   if (word.incarnation != incarnation) return word.incarnation > incarnation;
   return word.state != AgentState::kRunning && word.state != AgentState::kVacant;
 }
@@ -72,7 +74,7 @@ struct AgentWord {
 
 // A link is named by the life that owns it and by its number among the links of that life.
 struct LinkKey {
-  std::uint64_t incarnation = 0;
+  Incarnation incarnation{};
   std::uint32_t serial = 0;
   friend constexpr bool operator==(const LinkKey&, const LinkKey&) = default;
 };

@@ -21,6 +21,10 @@ class Id {
     ++value_;
     return *this;
   }
+  // The one that comes so many later.
+  [[nodiscard]] friend constexpr Id operator+(Id id, Rep more) {
+    return Id(static_cast<Rep>(id.value_ + more));
+  }
   friend constexpr bool operator==(Id, Id) = default;
   friend constexpr auto operator<=>(Id, Id) = default;
 
@@ -34,6 +38,9 @@ using EntryIndex = Id<struct EntryTag, std::uint32_t>;
 using RowIndex = Id<struct RowTag, std::uint16_t>;
 // A slab of a link, numbered through all its classes.
 using SlabIndex = Id<struct SlabTag, std::uint32_t>;
+// A life of an agent, numbered by the coordinator from 1 through all agents of a hive.
+using Incarnation = Id<struct IncarnationTag, std::uint64_t>;
+inline constexpr Incarnation kNoIncarnation{};
 
 }  // namespace beeline::shm
 

@@ -279,7 +279,7 @@ class BasicLink {
   // SYNC(receipt.bank): acquire, pairs with open_bank().
   [[nodiscard]] std::size_t find_bank(const LinkKey& opposite) const {
     for (std::size_t i = 0; i < kBanks; ++i) {
-      if (bank(i).incarnation.observe() == opposite.incarnation &&
+      if (bank(i).incarnation.observe() == opposite.incarnation.value() &&
           bank(i).serial.observe() == opposite.serial) {
         return i;
       }
@@ -359,7 +359,7 @@ inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t 
   bank.cursors[0].relaxed_store(normal_cursor);
   bank.cursors[1].relaxed_store(urgent_cursor);
   bank.serial.publish(opposite.serial);
-  bank.incarnation.publish(opposite.incarnation);
+  bank.incarnation.publish(opposite.incarnation.value());
 }
 
 // Closes the bank of an opposite link that has lost its owner. Entries from that link may remain:

@@ -17,6 +17,7 @@
 
 #include "shm/atomic.h"
 #include "shm/check.h"
+#include "shm/ids.h"
 
 namespace beeline::shm {
 
@@ -102,7 +103,7 @@ struct SegmentIdentity {
   std::uint64_t size_bytes = 0;
   std::uint32_t owner_pid = 0;
   std::uint32_t peer_pid = 0;
-  std::uint64_t owner_incarnation = 0;
+  Incarnation owner_incarnation{};
   std::uint32_t serial = 0;
 };
 
@@ -167,7 +168,7 @@ inline void init_header(SegmentHeader& header, const SegmentIdentity& identity) 
   header.size_bytes = identity.size_bytes;
   header.owner_pid = identity.owner_pid;
   header.peer_pid = identity.peer_pid;
-  header.owner_incarnation = identity.owner_incarnation;
+  header.owner_incarnation = identity.owner_incarnation.value();
   header.serial = identity.serial;
 }
 
@@ -192,7 +193,8 @@ inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t o
     return HeaderVerdict::kWrongSize;
   }
   if (header.owner_pid != promised.owner_pid || header.peer_pid != promised.peer_pid ||
-      header.owner_incarnation != promised.owner_incarnation || header.serial != promised.serial) {
+      header.owner_incarnation != promised.owner_incarnation.value() ||
+      header.serial != promised.serial) {
     return HeaderVerdict::kWrongOwner;
   }
   return HeaderVerdict::kOk;

@@ -93,7 +93,7 @@ static_assert(offsetof(StatusPage, sleeps) == 656);
 
 inline constexpr std::uint64_t kStatusBytes = sizeof(StatusPage);
 
-inline void init_status(StatusPage& page, std::uint32_t pid, std::uint64_t incarnation) {
+inline void init_status(StatusPage& page, std::uint32_t pid, Incarnation incarnation) {
   init_header(page.header, {SegmentKind::kStatus, kStatusBytes, pid, 0, incarnation, 0});
   add_section(page.header, SectionKind::kSleep, offsetof(StatusPage, sleep), 1, 256);
   // SYNC(segment.ready): everything above is visible to a reader that sees ready.

@@ -68,7 +68,7 @@ namespace beeline::shm {
 }
 
 [[nodiscard]] inline Finding verify_agent_words(ByteView bytes) {
-  std::array<std::uint64_t, kMaxAgents> lives;
+  std::array<Incarnation, kMaxAgents> lives;
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < agent_count_of(bytes); ++i) {
     const std::uint64_t at = agent_word_at(i);
@@ -79,15 +79,15 @@ namespace beeline::shm {
     }
     if (word.state == AgentState::kVacant) {
       if (auto finding = equal("agent.vacant", at, bytes.u64(at), 0)) return finding;
-    } else if (word.incarnation == 0 && word.state == AgentState::kRunning) {
+    } else if (word.incarnation == kNoIncarnation && word.state == AgentState::kRunning) {
       return broken("agent.incarnation", at, 0, kMaxIncarnation);
     }
-    if (word.incarnation != 0) lives[count++] = word.incarnation;
+    if (word.incarnation != kNoIncarnation) lives[count++] = word.incarnation;
   }
   const auto end = lives.begin() + static_cast<std::ptrdiff_t>(count);
   std::sort(lives.begin(), end);
   if (const auto twice = std::adjacent_find(lives.begin(), end); twice != end) {
-    return broken("agent.unique", DirectoryLayout::kWords, *twice, 1);
+    return broken("agent.unique", DirectoryLayout::kWords, twice->value(), 1);
   }
   return std::nullopt;
 }

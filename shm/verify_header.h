@@ -128,11 +128,11 @@ class ExpectedPage {
   void make_home(std::uint32_t capacity) {
     HomeOptions options;
     options.capacity = capacity;
-    init_home(Home(page_, capacity), options, 0, 0);
+    init_home(Home(page_, capacity), options, 0, kNoIncarnation);
   }
-  void make_status() { init_status(*reinterpret_cast<StatusPage*>(page_), 0, 0); }
+  void make_status() { init_status(*reinterpret_cast<StatusPage*>(page_), 0, kNoIncarnation); }
   void make_directory() { DirectoryWriter(page_, 1, kDefaultMaxPayload, 0); }
-  void make_history() { init_history(page_, {}, 0, 0); }
+  void make_history() { init_history(page_, {}, 0, kNoIncarnation); }
 
   [[nodiscard]] ByteView bytes() const { return ByteView(std::span(page_)); }
 

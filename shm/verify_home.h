@@ -74,7 +74,7 @@ namespace beeline::shm {
 
 // A name of a row and its place, for finding equal names.
 struct RowName {
-  std::uint64_t incarnation = 0;
+  Incarnation incarnation{};
   std::uint32_t serial = 0;
   RowIndex row;
   [[nodiscard]] bool before(const RowName& other) const {
@@ -120,7 +120,7 @@ struct RowName {
     const std::uint64_t at = home.row_at(row);
     if (bytes.u64(at) == 0) continue;
     if (auto finding = verify_row(bytes, home, row)) return finding;
-    names[count++] = {bytes.u64(at), bytes.u32(at + offsetof(InRow, serial)), row};
+    names[count++] = {Incarnation(bytes.u64(at)), bytes.u32(at + offsetof(InRow, serial)), row};
   }
   if (taken == Taken::kWhileLive) return std::nullopt;
   const auto end = names.begin() + static_cast<std::ptrdiff_t>(count);

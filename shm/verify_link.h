@@ -105,12 +105,12 @@ struct LaneShape {
 [[nodiscard]] inline Finding verify_banks(ByteView bytes, const LinkLayout& layout) {
   const auto bank_at = [&](std::size_t i) { return layout.banks + i * sizeof(ReceiptBank); };
   const auto name_of = [&](std::uint64_t at) {
-    return LinkKey{bytes.u64(at), bytes.u32(at + offsetof(ReceiptBank, serial))};
+    return LinkKey{Incarnation(bytes.u64(at)), bytes.u32(at + offsetof(ReceiptBank, serial))};
   };
   for (std::size_t i = 0; i < kBanks; ++i) {
     const std::uint64_t at = bank_at(i);
     const LinkKey key = name_of(at);
-    if (auto finding = at_most("bank.incarnation", at, key.incarnation, kMaxIncarnation)) {
+    if (auto finding = at_most("bank.incarnation", at, key.incarnation.value(), kMaxIncarnation)) {
       return finding;
     }
     const std::uint64_t ready = at + offsetof(ReceiptBank, stamps_ready);
@@ -126,7 +126,7 @@ struct LaneShape {
             all_zero("bank.reserved", bytes, at + reserved, sizeof(ReceiptBank) - reserved)) {
       return finding;
     }
-    for (std::size_t k = 0; k < i && key.incarnation != 0; ++k) {
+    for (std::size_t k = 0; k < i && key.incarnation != kNoIncarnation; ++k) {
       if (name_of(bank_at(k)) == key) return broken("bank.unique", at, i, k);
     }
   }

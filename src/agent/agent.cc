@@ -101,7 +101,7 @@ Result<Agent> Agent::attach(const AttachOptions& options) {
 Pid Agent::pid() const { return core_->pid(); }
 Pid Agent::parent() const { return core_->parent(); }
 const std::string& Agent::name() const { return core_->name(); }
-std::uint64_t Agent::incarnation() const { return core_->incarnation(); }
+std::uint64_t Agent::incarnation() const { return core_->incarnation().value(); }
 
 Result<Peer> Agent::peer(const To& to) { return core_->names().peer(to); }
 Result<Peer> Agent::wait_for(std::string_view name, Deadline deadline, const WaitOptions& options) {

@@ -79,13 +79,13 @@ void Arrivals::handle(control::AnnouncedLink announced) {
     return;
   }
   postponed_.remove(key);
-  if (all_known_of_ != 0) find_lost_owners(pid, index);
+  if (all_known_of_ != shm::kNoIncarnation) find_lost_owners(pid, index);
   deadlines_.place = 0;  // it may have been this peer that was missing
   escalations_.try_again_now();
   links_.refresh_peer(pid);
 }
 
-void Arrivals::expect(std::uint32_t count, std::uint64_t all_known_of) {
+void Arrivals::expect(std::uint32_t count, shm::Incarnation all_known_of) {
   links_to_come_ = count;
   postponed_.ask_anew();
   all_known_of_ = all_known_of;
@@ -103,7 +103,7 @@ void Arrivals::find_lost_owners(Pid pid, std::uint32_t index) {
   });
 }
 
-void Arrivals::listen_to(std::uint64_t incarnation, os::UniqueFd bell) {
+void Arrivals::listen_to(shm::Incarnation incarnation, os::UniqueFd bell) {
   if (bell.valid()) bells_.add(incarnation, std::move(bell));
 }
 

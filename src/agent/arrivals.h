@@ -45,7 +45,7 @@ class Arrivals {
   void handle(control::AnnouncedLink announced);
   // After a resume the coordinator announces so many links again. It knows every life from this
   // incarnation on.
-  void expect(std::uint32_t count, std::uint64_t all_known_of);
+  void expect(std::uint32_t count, shm::Incarnation all_known_of);
   // Asks for links that wait for room.
   void ask_for_postponed();
   void ask_for_owners();
@@ -54,7 +54,7 @@ class Arrivals {
   // Before a link is added, this agent learns where to ring its owner, and adds the eventfd with
   // which the owner rings this agent.
   void learn_owner(control::AnnouncedLink& announced);
-  void listen_to(std::uint64_t incarnation, os::UniqueFd bell);
+  void listen_to(shm::Incarnation incarnation, os::UniqueFd bell);
   [[nodiscard]] Result<segment::Foreign> map_link(control::AnnouncedLink& announced) const;
   [[nodiscard]] std::unique_ptr<receive::InLink> make_in_link(
       segment::Foreign memory, const control::AnnouncedLink& announced);
@@ -88,7 +88,7 @@ class Arrivals {
   PostponedLinks postponed_;
   std::vector<shm::LinkKey> gone_;
   std::uint32_t links_to_come_ = 0;  // that the coordinator is about to announce
-  std::uint64_t all_known_of_ = 0;
+  shm::Incarnation all_known_of_;
   bool asks_for_owners_ = false;  // of links that the coordinator does not announce
 };
 

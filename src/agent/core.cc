@@ -78,7 +78,7 @@ Result<void> AgentCore::begin(control::Attached& attached) {
   if (arrivals_.limits_rates()) {
     if (auto done = sleeper_.make_timer(); !done) return done;
   }
-  if (attached.predecessor != 0) {
+  if (attached.predecessor != shm::kNoIncarnation) {
     Inheritance inheritance({life_, directory_, client_, receiver_, links_, opener_, arrivals_,
                              ended_, reports_, announcements_, registration_, sleeper_});
     if (auto done = inheritance.take_over(attached); !done) return done;

@@ -67,7 +67,7 @@ class AgentCore {
   [[nodiscard]] Pid pid() const { return life_.pid(); }
   [[nodiscard]] Pid parent() const { return family_.parent(); }
   [[nodiscard]] const std::string& name() const { return life_.name(); }
-  [[nodiscard]] std::uint64_t incarnation() const { return life_.incarnation(); }
+  [[nodiscard]] shm::Incarnation incarnation() const { return life_.incarnation(); }
 
   // ---- The nouns that the public calls go to ----
   [[nodiscard]] Sender& sender() { return sender_; }

@@ -13,7 +13,7 @@ Result<segment::Foreign> Directory::accept(os::UniqueFd fd) {
                                       shm::DirectoryLayout::kBytes,
                                       1,
                                       0,
-                                      header.owner_incarnation,
+                                      shm::Incarnation(header.owner_incarnation),
                                       0};
   return segment::Foreign::accept(std::move(*header_fd), promised,
                                   shm::DirectoryLayout::kFirstExtent);

@@ -178,7 +178,7 @@ void Ended::reap_dead_links() {
 }
 
 // Under the send lock.
-bool Ended::is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const {
+bool Ended::is_used(Pid pid, shm::Incarnation incarnation, const shm::LinkView* shown) const {
   BEELINE_DCHECK(life_.holds_send());
   if (receiver_.links().index().has_life(pid, incarnation)) return true;
   if (arrivals_.postponed().has_life(pid, incarnation)) return true;
@@ -188,7 +188,7 @@ bool Ended::is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* sho
   return shm::AgentWord::unpack(own->known_word).incarnation <= incarnation;
 }
 
-void Ended::forget_life(Pid pid, std::uint64_t incarnation) {
+void Ended::forget_life(Pid pid, shm::Incarnation incarnation) {
   const auto lock = life_.lock_send();
   forget_unused(pid);
   if (is_used(pid, incarnation, links_.lives().find(pid, incarnation).link)) return;
@@ -201,10 +201,10 @@ void Ended::forget_unused(Pid pid) {
   BEELINE_DCHECK(life_.holds_send());
   links_.lives().forget_oldest(
       pid,
-      [&](std::uint64_t incarnation, const shm::LinkView* shown) {
+      [&](shm::Incarnation incarnation, const shm::LinkView* shown) {
         return is_used(pid, incarnation, shown);
       },
-      [&](std::uint64_t incarnation) { bells_.forget(incarnation); });
+      [&](shm::Incarnation incarnation) { bells_.forget(incarnation); });
 }
 
 }  // namespace beeline

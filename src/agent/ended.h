@@ -43,14 +43,15 @@ class Ended {
   // The owner has ended, and no life of that agent comes after it.
   [[nodiscard]] bool is_finally_dead(const PeerRecord& owner) const;
   // Forgets a life, unless it is used, and those before it.
-  void forget_life(Pid pid, std::uint64_t incarnation);
+  void forget_life(Pid pid, shm::Incarnation incarnation);
 
  private:
   [[nodiscard]] bool look_after(receive::InLink& link);
   void look_after_all();
   void reap_dead_links();
   [[nodiscard]] bool is_linked(const send::OutLink& own) const;
-  [[nodiscard]] bool is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const;
+  [[nodiscard]] bool is_used(Pid pid, shm::Incarnation incarnation,
+                             const shm::LinkView* shown) const;
   void forget_unused(Pid pid);
 
   OwnLife& life_;

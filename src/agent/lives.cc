@@ -4,8 +4,8 @@
 
 namespace beeline {
 
-Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd status,
-                                os::UniqueFd event) {
+Result<wake::Bell> Lives::learn(std::uint32_t pid, shm::Incarnation incarnation,
+                                os::UniqueFd status, os::UniqueFd event) {
   const Life* known = get(pid, incarnation);
   if (known != nullptr && known->has_process()) return known->bell();
   const shm::SegmentIdentity promised{
@@ -20,31 +20,31 @@ Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os
   return life.bell();
 }
 
-Lives::Life& Lives::get_or_add(std::uint32_t pid, std::uint64_t incarnation) {
+Lives::Life& Lives::get_or_add(std::uint32_t pid, shm::Incarnation incarnation) {
   auto& life = lives_[{pid, incarnation}];
   if (life == nullptr) life = std::make_unique<Life>();
   return *life;
 }
 
-Lives::Life* Lives::get(std::uint32_t pid, std::uint64_t incarnation) const {
+Lives::Life* Lives::get(std::uint32_t pid, shm::Incarnation incarnation) const {
   const auto found = lives_.find({pid, incarnation});
   return found == lives_.end() ? nullptr : found->second.get();
 }
 
-void Lives::end(std::uint32_t pid, std::uint64_t incarnation) {
+void Lives::end(std::uint32_t pid, shm::Incarnation incarnation) {
   Life* life = get(pid, incarnation);
   if (life == nullptr) return;
   life->status = {};
   life->event.reset();
 }
 
-send::PeerLife Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
+send::PeerLife Lives::find(std::uint32_t pid, shm::Incarnation incarnation) const {
   const Life* life = get(pid, incarnation);
   if (life == nullptr) return {};
   return {life->bell(), life->link, life->has_process()};
 }
 
-void Lives::show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Foreign memory,
+void Lives::show_early(std::uint32_t pid, shm::Incarnation incarnation, segment::Foreign memory,
                        const shm::LinkContract& contract) {
   Life* life = get(pid, incarnation);
   if (life == nullptr || life->link != nullptr) return;
@@ -53,7 +53,7 @@ void Lives::show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Fo
   life->link = &*life->early_link;
 }
 
-const shm::LinkView* Lives::set_link(std::uint32_t pid, std::uint64_t incarnation,
+const shm::LinkView* Lives::set_link(std::uint32_t pid, shm::Incarnation incarnation,
                                      const shm::LinkView* link) {
   if (link == nullptr && get(pid, incarnation) == nullptr) return nullptr;
   Life& life = get_or_add(pid, incarnation);

@@ -15,7 +15,7 @@ void Notices::add(Notice notice) {
 
 // A coordinator that is restarted in between announces the same death again.
 void Notices::add_death(const control::DiedAnnouncement& died) {
-  const std::pair<Pid, std::uint64_t> life(died.pid, died.incarnation);
+  const std::pair<Pid, shm::Incarnation> life(died.pid, died.incarnation);
   if (std::find(told_ends_.begin(), told_ends_.end(), life) != told_ends_.end()) return;
   told_ends_.push_back(life);
   if (told_ends_.size() > kMost) told_ends_.pop_front();

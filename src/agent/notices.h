@@ -32,8 +32,8 @@ class Notices {
 
   std::deque<Notice> notices_;
   std::uint64_t dropped_ = 0;
-  std::size_t told_ = 0;                                 // so many of them, from the front
-  std::deque<std::pair<Pid, std::uint64_t>> told_ends_;  // lives of children, the newest last
+  std::size_t told_ = 0;                                    // so many of them, from the front
+  std::deque<std::pair<Pid, shm::Incarnation>> told_ends_;  // lives of children, the newest last
 };
 
 }  // namespace beeline

@@ -23,7 +23,7 @@ struct Identity {
   std::string hive;
   std::string name;
   Pid pid = 0;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation;
   shm::LinkContract contract;  // of the links that this agent opens
 };
 
@@ -34,7 +34,7 @@ class OwnLife {
       : identity_(std::move(identity)), notices_(notices) {}
 
   [[nodiscard]] Pid pid() const { return identity_.pid; }
-  [[nodiscard]] std::uint64_t incarnation() const { return identity_.incarnation; }
+  [[nodiscard]] shm::Incarnation incarnation() const { return identity_.incarnation; }
   [[nodiscard]] const std::string& name() const { return identity_.name; }
   [[nodiscard]] const std::string& hive() const { return identity_.hive; }
   [[nodiscard]] const AttachOptions& options() const { return identity_.options; }

@@ -54,7 +54,7 @@ bool PeerLinks::forget(Pid pid) {
   return true;
 }
 
-Result<void> PeerLinks::learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
+Result<void> PeerLinks::learn_life(Pid pid, shm::Incarnation incarnation, os::UniqueFd status,
                                    os::UniqueFd event) {
   const auto lock = life_.lock_send();
   const auto bell = lives_.learn(pid, incarnation, std::move(status), std::move(event));
@@ -70,7 +70,7 @@ void PeerLinks::refresh_peer(Pid pid) {
   if (!own->dead || own->place != nullptr) return path_.refresh(*own);
   // SUBTLE: not the newest of the links that are left. Messages that its last life took stay taken
   // when that one's link has gone.
-  std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
+  shm::Incarnation last_life = shm::AgentWord::unpack(own->known_word).incarnation;
   receiver_.links().index().each_of(pid, [&](const receive::InLink& link) {
     last_life = std::max(last_life, link.key().incarnation);
   });
@@ -93,7 +93,7 @@ void PeerLinks::watch_peers() {
 void PeerLinks::make_path(const shm::DirectoryView& directory) {
   path_ = send::SendPath(
       life_.pid(), receiver_.home().home().control().reserved_ids,
-      [this](Pid pid, std::uint64_t incarnation) { return lives_.find(pid, incarnation); });
+      [this](Pid pid, shm::Incarnation incarnation) { return lives_.find(pid, incarnation); });
   path_.set_directory(directory);
 }
 

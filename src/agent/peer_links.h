@@ -66,7 +66,7 @@ class PeerLinks {
 
   // ---- Lives ----
   [[nodiscard]] Lives& lives() { return lives_; }
-  Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
+  Result<void> learn_life(Pid pid, shm::Incarnation incarnation, os::UniqueFd status,
                           os::UniqueFd event);
   void refresh_peer(Pid pid);
   void watch_peers();

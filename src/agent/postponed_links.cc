@@ -29,13 +29,13 @@ void PostponedLinks::ask_anew() {
   for (auto& [key, link] : links_) link.next_ns = 0;
 }
 
-bool PostponedLinks::has_life(Pid owner, std::uint64_t incarnation) const {
+bool PostponedLinks::has_life(Pid owner, shm::Incarnation incarnation) const {
   const auto first = by_owner_.lower_bound({owner, {incarnation, 0}});
   return first != by_owner_.end() && first->first == owner && first->second.first == incarnation;
 }
 
-bool PostponedLinks::has_older(Pid owner, std::uint64_t incarnation) const {
-  const auto first = by_owner_.lower_bound({owner, {0, 0}});
+bool PostponedLinks::has_older(Pid owner, shm::Incarnation incarnation) const {
+  const auto first = by_owner_.lower_bound({owner, {shm::kNoIncarnation, 0}});
   return first != by_owner_.end() && first->first == owner && first->second.first < incarnation;
 }
 

@@ -26,9 +26,9 @@ class PostponedLinks {
   // Nothing was asked of this coordinator yet.
   void ask_anew();
   [[nodiscard]] bool empty() const { return links_.empty(); }
-  [[nodiscard]] bool has_life(Pid owner, std::uint64_t incarnation) const;
+  [[nodiscard]] bool has_life(Pid owner, shm::Incarnation incarnation) const;
   // A link of an earlier life of the owner waits: what that life has sent comes first.
-  [[nodiscard]] bool has_older(Pid owner, std::uint64_t incarnation) const;
+  [[nodiscard]] bool has_older(Pid owner, shm::Incarnation incarnation) const;
   // Asks for so many links, those of the oldest lives first: `ask(key)` is true when it has been
   // asked. No link is asked for twice within kPause. `now_ns`: coarse clock.
   template <typename Ask>
@@ -43,7 +43,7 @@ class PostponedLinks {
 
  private:
   static constexpr std::int64_t kPause = 250'000'000;
-  using Key = std::pair<std::uint64_t, std::uint32_t>;  // incarnation, serial
+  using Key = std::pair<shm::Incarnation, std::uint32_t>;  // incarnation, serial
   struct Waiting {
     Pid owner = 0;
     std::int64_t next_ns = 0;  // when it may be asked for

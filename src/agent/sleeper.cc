@@ -79,7 +79,7 @@ void Sleeper::note_belt() {
   if (successor_since_ns_ != 0) {
     const auto& links = receiver_.links().owners().living();
     const bool found = std::all_of(links.begin(), links.end(), [this](const auto* link) {
-      return link->view().control().watching.observe() == life_.incarnation();
+      return shm::Incarnation(link->view().control().watching.observe()) == life_.incarnation();
     });
     const bool early = os::monotonic_ns() - successor_since_ns_ < kBeltFor;
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;

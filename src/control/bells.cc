@@ -45,7 +45,7 @@ Result<bool> introduce(Hive& hive, const Life& life, const Life& peer, std::vect
   return foreign;
 }
 
-void drop_bells(Hive& hive, std::uint64_t incarnation) {
+void drop_bells(Hive& hive, shm::Incarnation incarnation) {
   for (const BellKey& key : hive.registry.bells_of(incarnation)) {
     hive.keeper.drop(bell_key(key));
     hive.registry.remove_bell(key);

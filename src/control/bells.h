@@ -26,6 +26,6 @@ namespace beeline::control {
                                      std::vector<SharedFd>& fds);
 
 // Drops the bells of a life that has ended: it neither rings nor is rung any more.
-void drop_bells(Hive& hive, std::uint64_t incarnation);
+void drop_bells(Hive& hive, shm::Incarnation incarnation);
 
 }  // namespace beeline::control

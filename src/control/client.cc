@@ -349,11 +349,11 @@ Result<Attached> Client::attach(AttachRequest wanted) {
   if (!raw) return tl::unexpected(std::move(raw.error()));
   auto answer = typed<AttachedAnswer>(*raw);
   if (!answer) return tl::unexpected(std::move(answer.error()));
-  const std::size_t expected = answer->predecessor != 0 ? 2 : 1;
+  const std::size_t expected = answer->predecessor != shm::kNoIncarnation ? 2 : 1;
   if (raw->fds.size() != expected) return missing_fds(expected, raw->fds.size());
   Attached attached;
   static_cast<AttachedAnswer&>(attached) = std::move(*answer);
-  takes_over_ = attached.predecessor != 0;
+  takes_over_ = attached.predecessor != shm::kNoIncarnation;
   attached.directory = std::move(raw->fds[0]);
   if (expected == 2) attached.home = std::move(raw->fds[1]);
   return attached;
@@ -433,8 +433,8 @@ Result<std::vector<ListedAgent>> Client::list_all() {
 Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader, bool also_released) {
   std::vector<shm::LinkKey> all;
   for (std::int64_t from = 0; from >= 0;) {
-    const auto page = typed<LinksAnswer>(
-        request(LinksRequest{reader, static_cast<std::uint64_t>(from), also_released}));
+    const auto page = typed<LinksAnswer>(request(
+        LinksRequest{reader, shm::Incarnation(static_cast<std::uint64_t>(from)), also_released}));
     if (!page) return tl::unexpected(page.error());
     all.insert(all.end(), page->links.begin(), page->links.end());
     from = page->next > from ? page->next : -1;

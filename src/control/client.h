@@ -113,11 +113,11 @@ class Client {
   // is a FadedAnnouncement; kFull: no room in the socket now. Keep the cursor of the link until
   // the answer comes, because a restarted coordinator announces the link again; after a resume
   // send the open fades again. `gone`: this agent has forgotten the cursor, too.
-  [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial,
+  [[nodiscard]] Result<void> fade(shm::Incarnation incarnation, std::uint32_t serial,
                                   bool gone = false);
   // Asks for the announcement of a link once more. Does not wait; kFull: no room in the socket
   // now.
-  [[nodiscard]] Result<void> tell(std::uint64_t incarnation, std::uint32_t serial);
+  [[nodiscard]] Result<void> tell(shm::Incarnation incarnation, std::uint32_t serial);
   // Asks to be told of an agent of this name. Does not wait; a restarted coordinator does not know
   // of the wait. kFull: no room in the socket now.
   [[nodiscard]] Result<void> await_name(const AwaitRequest& request) {

@@ -44,12 +44,12 @@ void Client::forget_answer(std::uint64_t seq) {
   pending_.forget(seq);
 }
 
-Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial, bool gone) {
+Result<void> Client::fade(shm::Incarnation incarnation, std::uint32_t serial, bool gone) {
   const std::lock_guard lock(*mutex_);
   return post_unheard(FadeRequest{incarnation, serial, gone});
 }
 
-Result<void> Client::tell(std::uint64_t incarnation, std::uint32_t serial) {
+Result<void> Client::tell(shm::Incarnation incarnation, std::uint32_t serial) {
   const std::lock_guard lock(*mutex_);
   return post_unheard(TellRequest{incarnation, serial});
 }

@@ -32,7 +32,7 @@ void give_up_oldest(Hive& hive, Agent& parent) {
   if (hive.may_log_life(parent.pid, parent.uid, "death_untold")) {
     const DiedAnnouncement& died = parent.untold.front();
     hive.log.warn("death_untold", "agent={} name={} incarnation={} parent={} waiting={}", died.pid,
-                  in_quotes(died.name), died.incarnation, parent.pid, parent.untold.size());
+                  in_quotes(died.name), died.incarnation.value(), parent.pid, parent.untold.size());
   }
   settle_oldest(hive, parent);
 }
@@ -47,7 +47,7 @@ Agent& fullest_parent(Hive& hive) {
   return std::max_element(agents.begin(), agents.end(), fewer)->second;
 }
 
-void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
+void tell_parent(Hive& hive, const Agent& agent, shm::Incarnation incarnation) {
   const AgentNode* node = hive.tree.find(agent.pid);
   Agent* parent = parent_to_tell(hive, agent.pid);
   if (parent == nullptr) return;
@@ -57,7 +57,7 @@ void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
 
 // Drops a life that was never ready: it had published nothing, so its links hold nothing.
 void discard_successor(Hive& hive, Agent& agent) {
-  const std::uint64_t incarnation = agent.successor->incarnation;
+  const shm::Incarnation incarnation = agent.successor->incarnation;
   for (const LinkEntry* link : hive.registry.links_of(agent.pid)) {
     if (link->key.incarnation == incarnation) hive.drop_link(link->key);
   }
@@ -89,7 +89,7 @@ void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died) {
 
 void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (life.ended) return;
-  const std::uint64_t incarnation = life.incarnation;
+  const shm::Incarnation incarnation = life.incarnation;
   const uid_t uid = life.uid;
   const bool was_current = &life == agent.current.get();
   hive.outbox.unwatch(life);
@@ -121,7 +121,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   const LogGate::Who who{agent.pid, uid};
   if (hive.may_log_life(who.pid, who.uid, "life_ended")) {
     hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
-                  in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
+                  in_quotes(hive.tree.find(agent.pid)->name), incarnation.value(), to_string(how),
                   shm::to_string(hive.tree.find(agent.pid)->state));
   }
   hive.gate.settle_agent(hive.log, who, os::monotonic_ns());
@@ -130,7 +130,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   hive.ring_peers(agent.pid);
 }
 
-void bury(Hive& hive, Pid pid, std::uint64_t incarnation) {
+void bury(Hive& hive, Pid pid, shm::Incarnation incarnation) {
   const auto find = [&]() -> Life* {
     const Agent* agent = hive.registry.agent(pid);
     Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
@@ -155,7 +155,7 @@ void tell_deaths(Hive& hive, Agent& agent) {
   if (told) hive.ring(*agent.current);
 }
 
-void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {
+void lose_connection(Hive& hive, Pid pid, shm::Incarnation incarnation, std::uint64_t session) {
   Agent* agent = hive.registry.agent(pid);
   Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   if (life == nullptr || life->ended || life->session != session) return;

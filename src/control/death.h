@@ -37,12 +37,12 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
 
 // The process of a life has ended: first handles the packets that it had sent before (a fade, a
 // detach, a ready), then ends the life.
-void bury(Hive& hive, Pid pid, std::uint64_t incarnation);
+void bury(Hive& hive, Pid pid, shm::Incarnation incarnation);
 
 // The connection of an agent broke, and is closed. Starts the time in which the agent may resume
 // and rings it, because it would not notice in time while asleep. A later coordinator grants that
 // time again, unless the keeper is behind.
-void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);
+void lose_connection(Hive& hive, Pid pid, shm::Incarnation incarnation, std::uint64_t session);
 
 // Starts the time in which a life may resume.
 void await_resume(Hive& hive, Pid pid, Life& life);

@@ -55,7 +55,7 @@ Result<void> DirectorySegment::grow(std::uint32_t count) {
   return {};
 }
 
-Result<std::uint32_t> DirectorySegment::take_index(std::uint64_t below) {
+Result<std::uint32_t> DirectorySegment::take_index(shm::Incarnation below) {
   const auto oldest = std::find_if(resting_.begin(), resting_.end(), [&](const Resting& place) {
     return view().agent(place.index).incarnation < below;
   });
@@ -128,7 +128,7 @@ void DirectorySegment::count_taken(std::uint32_t index) {
   taken.publish(taken.relaxed_load() + 1);
 }
 
-void DirectorySegment::set_gone(std::uint32_t index, std::uint64_t incarnation) {
+void DirectorySegment::set_gone(std::uint32_t index, shm::Incarnation incarnation) {
   if (index >= shm::kMaxAgents) return;
   const bool taken = index < taken_.size() && taken_[index];
   set_word(index, {incarnation, taken ? view().agent(index).state : shm::AgentState::kDead});

@@ -24,7 +24,8 @@ class DirectorySegment {
   // for a while before it is used again, unless there is no other. So an agent that looks rarely
   // does not mistake its new tenant; it must compare the pid of the record all the same. Errors:
   // kFull (the limit), kNoMemory.
-  [[nodiscard]] Result<std::uint32_t> take_index(std::uint64_t below = shm::kMaxIncarnation);
+  [[nodiscard]] Result<std::uint32_t> take_index(
+      shm::Incarnation below = shm::Incarnation(shm::kMaxIncarnation));
   // Takes a given place, for agents that are restored. False if it is taken or out of range.
   [[nodiscard]] bool claim_index(std::uint32_t index);
   // Frees a place; its word stays as it is until it is taken again.
@@ -46,7 +47,7 @@ class DirectorySegment {
   void set_history(shm::HistoryLevel level) { writer_->set_history(level); }
   // Says in the former place of a life, which may have another tenant now, that this life has
   // ended.
-  void set_gone(std::uint32_t index, std::uint64_t incarnation);
+  void set_gone(std::uint32_t index, shm::Incarnation incarnation);
 
   [[nodiscard]] shm::DirectoryView view() const { return writer_->view(); }
   [[nodiscard]] std::uint64_t epoch() const { return view().epoch(); }

@@ -31,7 +31,7 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
   if (verdict == shm::HeaderVerdict::kOk) return {};
   const std::string what =
       fmt::format("{} of PID {}, incarnation {}: {}", shm::to_string(promised.kind),
-                  promised.owner_pid, promised.owner_incarnation, shm::to_string(verdict));
+                  promised.owner_pid, promised.owner_incarnation.value(), shm::to_string(verdict));
   if (verdict == shm::HeaderVerdict::kForeignVersion) {
     return fail(
         ErrorCode::kWrongVersion,
@@ -59,7 +59,7 @@ std::uint32_t home_capacity(int fd, const ReadWhole& read) {
   return shm::home_error(options) == nullptr ? capacity : 0;
 }
 
-Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation) {
+Result<void> check_home(int fd, Pid pid, shm::Incarnation incarnation) {
   const std::uint32_t capacity = home_capacity(fd);
   if (capacity == 0) return fail(ErrorCode::kBadSegment, "a home without a legal inbox capacity");
   return check_segment(fd, shm::home_identity(capacity, pid, incarnation), shm::kPage);
@@ -71,12 +71,12 @@ Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner, Pi
                        shm::LinkLayout(contract).first_extent);
 }
 
-Result<void> check_history(int fd, Pid pid, std::uint64_t incarnation) {
+Result<void> check_history(int fd, Pid pid, shm::Incarnation incarnation) {
   return check_segment(fd, shm::history_identity(pid, incarnation),
                        shm::HistoryLayout::kFirstExtent);
 }
 
-Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation) {
+Result<os::Mapping> map_status(int fd, Pid pid, shm::Incarnation incarnation) {
   const shm::SegmentIdentity promised{
       shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
   if (auto good = check_segment(fd, promised, shm::kStatusBytes); !good) {

@@ -19,17 +19,17 @@ namespace beeline::control {
 // kSystem.
 
 // A home of this agent and life; it need not be ready.
-[[nodiscard]] Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation);
+[[nodiscard]] Result<void> check_home(int fd, Pid pid, shm::Incarnation incarnation);
 
 // A link of `owner` for `reader` with this contract.
 [[nodiscard]] Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner,
                                       Pid reader, const shm::LinkKey& key);
 
 // A status page; returns it mapped read-only.
-[[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation);
+[[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, shm::Incarnation incarnation);
 
 // A history of this agent and life.
-[[nodiscard]] Result<void> check_history(int fd, Pid pid, std::uint64_t incarnation);
+[[nodiscard]] Result<void> check_history(int fd, Pid pid, shm::Incarnation incarnation);
 
 // Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
 [[nodiscard]] bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes);

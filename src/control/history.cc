@@ -12,7 +12,7 @@
 namespace beeline::control {
 namespace {
 
-bool has_ended(Hive& hive, Pid pid, std::uint64_t incarnation) {
+bool has_ended(Hive& hive, Pid pid, shm::Incarnation incarnation) {
   const Agent* agent = hive.registry.agent(pid);
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   return life == nullptr || life->ended;

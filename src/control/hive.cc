@@ -69,8 +69,9 @@ bool Hive::may_log_life(Pid pid, uid_t uid, std::string_view event) {
   return gate.admits(log, {pid, uid}, event, os::monotonic_ns(), LogGate::kLives);
 }
 
-std::uint64_t Hive::next_incarnation() {
-  last_incarnation = std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
+shm::Incarnation Hive::next_incarnation() {
+  last_incarnation =
+      std::max(last_incarnation + 1, shm::Incarnation(static_cast<std::uint64_t>(os::boot_us())));
   return last_incarnation;
 }
 
@@ -103,7 +104,7 @@ void Hive::note_agent(const Agent& agent) {
   for (const Life* life : {agent.current.get(), agent.successor.get()}) {
     if (life != nullptr) note_life(agent, *life);
   }
-  if (agent.placeholder == 0) return;
+  if (agent.placeholder == shm::kNoIncarnation) return;
   Life ended;
   ended.incarnation = agent.placeholder;
   ended.ended = true;
@@ -119,7 +120,7 @@ void Hive::note_link(const LinkEntry& link) {
   keeper.note(link_key(link.key), build(record_of(link)));
 }
 
-void Hive::drop_life(Pid pid, std::uint64_t incarnation) {
+void Hive::drop_life(Pid pid, shm::Incarnation incarnation) {
   keeper.drop(agent_key(pid, incarnation));
 }
 

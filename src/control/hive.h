@@ -61,7 +61,7 @@ struct Caller {
   pid_t os_pid = 0;
   SharedFd pidfd;  // from the socket; null if the kernel cannot tell
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
 };
 
 // An agent that ended for good. It stays visible for a while, so that its name and pid still mean
@@ -73,7 +73,7 @@ struct Tombstone {
 
 struct Fence {
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
 };
 
 // The links that a life waits to be allowed to forget.
@@ -162,9 +162,9 @@ struct Hive {
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   Hearing hearing;
-  std::map<std::uint64_t, Fades> fades;  // by the life that waits
-  std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
-  std::uint64_t last_incarnation = 0;
+  std::map<shm::Incarnation, Fades> fades;  // by the life that waits
+  std::uint64_t started_ns = 0;             // this coordinator, CLOCK_REALTIME
+  shm::Incarnation last_incarnation{};
   std::uint64_t quarantined_links = 0;  // since the keeper was started
   Downfall down;
 
@@ -175,7 +175,7 @@ struct Hive {
   [[nodiscard]] bool may_log_life(Pid pid, uid_t uid, std::string_view event);
 
   // A number above all that were ever given out (see architecture.md).
-  [[nodiscard]] std::uint64_t next_incarnation();
+  [[nodiscard]] shm::Incarnation next_incarnation();
 
   // Hands the record of a life or a link to the keeper with its descriptors, before any agent is
   // told of it.
@@ -188,7 +188,7 @@ struct Hive {
   void note_life(const Agent& agent, const Life& life);
   void note_agent(const Agent& agent);
   void note_link(const LinkEntry& link);
-  void drop_life(Pid pid, std::uint64_t incarnation);
+  void drop_life(Pid pid, shm::Incarnation incarnation);
   // Forgets a link here and in the keeper.
   void drop_link(shm::LinkKey key);
 

@@ -104,7 +104,7 @@ const Life* owner_life(Hive& hive, const LinkEntry& link) {
 }
 
 // The life that owns a link, if it has a process.
-const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
+const Life* process_of(const Agent* agent, shm::Incarnation incarnation) {
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   return life != nullptr && life->has_process() ? life : nullptr;
 }
@@ -306,7 +306,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     if (owner_lives(hive, *link)) {
       if (!hive.may_log(caller, "fade_refused")) return;
       hive.log.warn("fade_refused", "link={}/{} owner={} reader={} reason=\"its owner lives\"",
-                    key.incarnation, key.serial, link->owner, caller.pid);
+                    key.incarnation.value(), key.serial, link->owner, caller.pid);
       return;
     }
     if (request.gone) {
@@ -323,7 +323,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     waiting.links.insert(key);
   } else if (hive.may_log(caller, "fade_refused")) {
     hive.log.warn("fade_refused", "link={}/{} reader={} reason=\"more links than a home has rows\"",
-                  key.incarnation, key.serial, caller.pid);
+                  key.incarnation.value(), key.serial, caller.pid);
   }
   tell_fades(hive);
 }
@@ -355,8 +355,8 @@ void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t rep
   if (hive.may_log_life(link.owner, uid, "link_ended")) {
     hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
                   link.owner, in_quotes(node == nullptr ? "" : node->name),
-                  life == nullptr ? 0 : life->os_pid, link.reader, key.incarnation, key.serial,
-                  in_quotes(found));
+                  life == nullptr ? 0 : life->os_pid, link.reader, key.incarnation.value(),
+                  key.serial, in_quotes(found));
   }
   hive.note_link(link);
   hive.keeper.note(kEndedLinksKey, total);
@@ -380,14 +380,14 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   if (link == nullptr || link->reader != caller.pid || link->owner != request.pid) {
     if (!hive.may_log(caller, "report_refused")) return;
     hive.log.warn("report_refused", "reporter={} process={} owner={} link={}/{} what={}",
-                  caller.pid, caller.os_pid, request.pid, key.incarnation, key.serial,
+                  caller.pid, caller.os_pid, request.pid, key.incarnation.value(), key.serial,
                   in_quotes(found));
     return;
   }
   if (request.waits) {
     if (!hive.may_log(caller, "link_waits")) return;
     hive.log.warn("link_waits", "reader={} owner={} link={}/{} what={}", caller.pid, request.pid,
-                  key.incarnation, key.serial, in_quotes(found));
+                  key.incarnation.value(), key.serial, in_quotes(found));
     return;
   }
   if (!link->ended) quarantine(hive, *link, found, caller.uid);
@@ -397,7 +397,7 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   if (!owner_lives(hive, *link)) let_go(hive, *link);
 }
 
-void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation) {
+void let_go_of_refused(Hive& hive, Pid owner, shm::Incarnation incarnation) {
   for (LinkEntry* link : hive.registry.links_of(owner)) {
     const bool mine = link->key.incarnation == incarnation;
     if (mine && is_refused(hive, *link)) let_go(hive, *link);
@@ -413,7 +413,7 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
     if (link->released && !request.released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
         answer.links.back().incarnation != key.incarnation) {
-      answer.next = static_cast<std::int64_t>(key.incarnation);
+      answer.next = static_cast<std::int64_t>(key.incarnation.value());
       break;
     }
     answer.links.push_back(key);
@@ -451,7 +451,7 @@ void drop_needless_links(Hive& hive, Pid dead) {
   for (const Pid reader : readers) drop_receipts(hive, reader, dead);
 }
 
-void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation) {
+void drop_faded_links(Hive& hive, Pid pid, shm::Incarnation incarnation) {
   for (const LinkEntry* link : hive.registry.links_of(pid)) {
     if (link->faded && link->key.incarnation == incarnation) hive.drop_link(link->key);
   }

@@ -36,7 +36,7 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
 
 // A life that owned links has ended: drops those that their readers have not accepted, or keeps
 // them for its successor alone.
-void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation);
+void let_go_of_refused(Hive& hive, Pid owner, shm::Incarnation incarnation);
 
 // A page of the in-links that an agent may not forget yet or, on request, also of those that it
 // may forget but still has; empty for an unknown pid.
@@ -59,6 +59,6 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 void drop_needless_links(Hive& hive, Pid dead);
 
 // Drops the faded links of a life that no hand-over needs any more.
-void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation);
+void drop_faded_links(Hive& hive, Pid pid, shm::Incarnation incarnation);
 
 }  // namespace beeline::control

@@ -187,8 +187,8 @@ void tell_who_waits(Hive& hive, const AgentNode& node) {
 // Makes the agent's new life known: keeper, directory, pidfd.
 Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_ptr<Life> life) {
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
-  if (agent.placeholder != 0) hive.drop_life(agent.pid, agent.placeholder);
-  agent.placeholder = 0;
+  if (agent.placeholder != shm::kNoIncarnation) hive.drop_life(agent.pid, agent.placeholder);
+  agent.placeholder = shm::kNoIncarnation;
   caller.pid = agent.pid;
   caller.incarnation = life->incarnation;
   publish_life(hive, agent, std::move(life));
@@ -200,8 +200,8 @@ Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
   agent = hive.registry.agent(caller.pid);
   Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation);
   if (life == nullptr || life->ended) {
-    return fail(ErrorCode::kPeerDead,
-                fmt::format("incarnation {} of PID {} was ended", caller.incarnation, caller.pid));
+    return fail(ErrorCode::kPeerDead, fmt::format("incarnation {} of PID {} was ended",
+                                                  caller.incarnation.value(), caller.pid));
   }
   return life;
 }
@@ -265,12 +265,12 @@ void publish_life(Hive& hive, Agent& agent, std::unique_ptr<Life> life) {
 
 Result<void> commit(Hive& hive, Agent& agent) {
   BEELINE_CHECK(agent.successor && agent.successor->provided(), agent.pid, agent.committed());
-  const std::uint64_t before = agent.committed();
+  const shm::Incarnation before = agent.committed();
   Life& life = *agent.successor;
   life.ready = true;
   const bool temporary_before = std::exchange(agent.temporary, life.temporary);
   const std::uint64_t restarts_before = agent.restarts;
-  if (before != 0) ++agent.restarts;
+  if (before != shm::kNoIncarnation) ++agent.restarts;
   if (auto kept = hive.keep_ready(agent, life); !kept) {
     life.ready = false;
     agent.temporary = temporary_before;
@@ -279,18 +279,19 @@ Result<void> commit(Hive& hive, Agent& agent) {
   }
   agent.current = std::exchange(agent.successor, nullptr);
   hive.refresh_word(agent);
-  if (before != 0) {
+  if (before != shm::kNoIncarnation) {
     hive.drop_life(agent.pid, before);
     drop_faded_links(hive, agent.pid, before);
   }
-  if (before != 0 || agent.temporary != temporary_before) {
+  if (before != shm::kNoIncarnation || agent.temporary != temporary_before) {
     hive.refresh_record(agent);
     hive.publish_records();
   }
   hive.ring_peers(agent.pid);
   if (hive.may_log_life(agent.pid, life.uid, "ready")) {
     hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
-                  in_quotes(hive.tree.find(agent.pid)->name), agent.committed(), before);
+                  in_quotes(hive.tree.find(agent.pid)->name), agent.committed().value(),
+                  before.value());
   }
   return {};
 }
@@ -336,8 +337,8 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   announce_in_links(hive, *agent, *agent->successor);
   if (hive.may_log(caller, "attached", LogGate::kLives)) {
     hive.log.info("attached", "agent={} name={} incarnation={} predecessor={} process={} role={}",
-                  agent->pid, in_quotes(node->name), caller.incarnation, attached.predecessor,
-                  caller.os_pid, to_string(node->role));
+                  agent->pid, in_quotes(node->name), caller.incarnation.value(),
+                  attached.predecessor.value(), caller.os_pid, to_string(node->role));
   }
   return {};
 }

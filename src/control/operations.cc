@@ -64,7 +64,7 @@ Result<void> do_resume(Call& call, const ResumeRequest& request) {
   auto resumed = resume(call.hive, call.caller, call.seq, request, std::move(call.fds));
   if (!resumed && call.hive.may_log(call.caller, "resume_refused")) {
     call.hive.log.warn("resume_refused", "agent={} incarnation={} process={} code={} text={}",
-                       request.pid, request.incarnation, call.caller.os_pid,
+                       request.pid, request.incarnation.value(), call.caller.os_pid,
                        to_string(resumed.error().code), in_quotes(resumed.error().text));
   }
   return resumed;
@@ -101,7 +101,7 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   entry.role = node.role;
   entry.state = node.state;
   if (agent == nullptr) {  // the king
-    entry.incarnation = hive.directory.epoch();
+    entry.incarnation = shm::Incarnation(hive.directory.epoch());
     entry.os_pid = ::getpid();
     entry.uid = ::geteuid();
     entry.attached_ns = hive.started_ns;

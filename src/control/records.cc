@@ -33,7 +33,10 @@ class Fields {
     }
     return field->get<T>();
   }
-  std::vector<std::uint64_t> numbers(const char* name) {
+  shm::Incarnation incarnation(const char* name) {
+    return shm::Incarnation(number<std::uint64_t>(name));
+  }
+  std::vector<shm::Incarnation> incarnations(const char* name) {
     const Json* field = find(name);
     const auto is_number = [](const Json& each) { return each.is_number_unsigned(); };
     if (field == nullptr || !field->is_array() ||
@@ -41,7 +44,9 @@ class Fields {
       good_ = false;
       return {};
     }
-    return field->get<std::vector<std::uint64_t>>();
+    std::vector<shm::Incarnation> result;
+    for (const Json& each : *field) result.emplace_back(each.get<std::uint64_t>());
+    return result;
   }
   bool flag(const char* name) {
     const Json* field = find(name);
@@ -72,6 +77,12 @@ class Fields {
   bool good_;
 };
 
+std::vector<std::uint64_t> numbers_of(const std::vector<shm::Incarnation>& lives) {
+  std::vector<std::uint64_t> result;
+  for (const shm::Incarnation life : lives) result.push_back(life.value());
+  return result;
+}
+
 tl::unexpected<Error> broken(std::string_view kind, std::string_view text) {
   return fail(ErrorCode::kProtocol,
               fmt::format("the keeper holds a {} record that cannot be read: {}", kind, text));
@@ -79,35 +90,39 @@ tl::unexpected<Error> broken(std::string_view kind, std::string_view text) {
 
 }  // namespace
 
-std::string agent_key(Pid pid, std::uint64_t incarnation) {
-  return fmt::format("agent/{}/{}", pid, incarnation);
+std::string agent_key(Pid pid, shm::Incarnation incarnation) {
+  return fmt::format("agent/{}/{}", pid, incarnation.value());
 }
 
 std::string link_key(const shm::LinkKey& key) {
-  return fmt::format("link/{}/{}", key.incarnation, key.serial);
+  return fmt::format("link/{}/{}", key.incarnation.value(), key.serial);
 }
 
-std::string history_key(Pid pid, std::uint64_t incarnation) {
-  return fmt::format("{}{}/{}", kHistoryPrefix, pid, incarnation);
+std::string history_key(Pid pid, shm::Incarnation incarnation) {
+  return fmt::format("{}{}/{}", kHistoryPrefix, pid, incarnation.value());
 }
 
-std::optional<std::pair<Pid, std::uint64_t>> parse_history_key(std::string_view key) {
+std::optional<std::pair<Pid, shm::Incarnation>> parse_history_key(std::string_view key) {
   if (!key.starts_with(kHistoryPrefix)) return std::nullopt;
   key.remove_prefix(kHistoryPrefix.size());
-  std::pair<Pid, std::uint64_t> life;
+  std::pair<Pid, shm::Incarnation> life;
   const char* const end = key.data() + key.size();
   const auto pid = std::from_chars(key.data(), end, life.first);
   if (pid.ec != std::errc() || pid.ptr == end || *pid.ptr != '/') return std::nullopt;
-  const auto incarnation = std::from_chars(pid.ptr + 1, end, life.second);
+  std::uint64_t number = 0;
+  const auto incarnation = std::from_chars(pid.ptr + 1, end, number);
   if (incarnation.ec != std::errc() || incarnation.ptr != end) return std::nullopt;
+  life.second = shm::Incarnation(number);
   return life;
 }
 
-std::string bell_key(const BellKey& key) { return fmt::format("bell/{}/{}", key.ringer, key.rung); }
+std::string bell_key(const BellKey& key) {
+  return fmt::format("bell/{}/{}", key.ringer.value(), key.rung.value());
+}
 
 std::string build(const LifeRecord& record) {
   return text_of(Json{{"pid", record.pid},
-                      {"incarnation", record.incarnation},
+                      {"incarnation", record.incarnation.value()},
                       {"parent", record.parent},
                       {"name", record.name},
                       {"role", std::string(to_string(record.role))},
@@ -126,11 +141,11 @@ std::string build(const LifeRecord& record) {
                       {"taken_over", record.taken_over},
                       {"purged", record.purged},
                       {"letters_then", record.letters_then},
-                      {"untold_ends", record.untold_ends}});
+                      {"untold_ends", numbers_of(record.untold_ends)}});
 }
 
 std::string build(const LinkRecord& record) {
-  return text_of(Json{{"incarnation", record.key.incarnation},
+  return text_of(Json{{"incarnation", record.key.incarnation.value()},
                       {"serial", record.key.serial},
                       {"owner", record.owner},
                       {"reader", record.reader},
@@ -146,7 +161,7 @@ std::string build(const LinkRecord& record) {
 }
 
 std::string build(const BellKey& record) {
-  return text_of(Json{{"ringer", record.ringer}, {"rung", record.rung}});
+  return text_of(Json{{"ringer", record.ringer.value()}, {"rung", record.rung.value()}});
 }
 
 std::string build_number(std::uint64_t number) { return text_of(Json{{"number", number}}); }
@@ -155,7 +170,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   Fields fields(text);
   LifeRecord record;
   record.pid = fields.number<Pid>("pid");
-  record.incarnation = fields.number<std::uint64_t>("incarnation");
+  record.incarnation = fields.incarnation("incarnation");
   record.parent = fields.number<Pid>("parent");
   record.name = fields.text("name");
   const auto role = role_from(fields.text("role"));
@@ -175,7 +190,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.taken_over = fields.flag("taken_over");
   record.purged = fields.flag("purged");
   record.letters_then = fields.number<std::uint64_t>("letters_then");
-  record.untold_ends = fields.numbers("untold_ends");
+  record.untold_ends = fields.incarnations("untold_ends");
   if (!fields.good() || !role) return broken("life", text);
   return record;
 }
@@ -183,7 +198,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
 Result<LinkRecord> parse_link(std::string_view text) {
   Fields fields(text);
   LinkRecord record;
-  record.key.incarnation = fields.number<std::uint64_t>("incarnation");
+  record.key.incarnation = fields.incarnation("incarnation");
   record.key.serial = fields.number<std::uint32_t>("serial");
   record.owner = fields.number<Pid>("owner");
   record.reader = fields.number<Pid>("reader");
@@ -203,8 +218,8 @@ Result<LinkRecord> parse_link(std::string_view text) {
 Result<BellKey> parse_bell(std::string_view text) {
   Fields fields(text);
   BellKey record;
-  record.ringer = fields.number<std::uint64_t>("ringer");
-  record.rung = fields.number<std::uint64_t>("rung");
+  record.ringer = fields.incarnation("ringer");
+  record.rung = fields.incarnation("rung");
   if (!fields.good()) return broken("bell", text);
   return record;
 }

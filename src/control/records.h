@@ -23,18 +23,19 @@ inline constexpr std::string_view kEndedLinksKey = "ended_links";      // how ma
 inline constexpr std::string_view kHistoryLevelKey = "history_level";  // how much agents record
 inline constexpr std::string_view kPidsKey = "pids";  // the lowest pid that was never reserved
 
-[[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
+[[nodiscard]] std::string agent_key(Pid pid, shm::Incarnation incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
-[[nodiscard]] std::string history_key(Pid pid, std::uint64_t incarnation);
+[[nodiscard]] std::string history_key(Pid pid, shm::Incarnation incarnation);
 // The pid and the incarnation in such a key; nothing for any other text.
-[[nodiscard]] std::optional<std::pair<Pid, std::uint64_t>> parse_history_key(std::string_view key);
+[[nodiscard]] std::optional<std::pair<Pid, shm::Incarnation>> parse_history_key(
+    std::string_view key);
 [[nodiscard]] std::string bell_key(const BellKey& key);
 
 // One life of an agent, with facts about the agent. fds: pidfd [, home, status, eventfd]; none for
 // a life that ended and has a home that no agent needs any more.
 struct LifeRecord {
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   Pid parent = kNoPid;
   std::string name;
   Role role = Role::kAgent;
@@ -47,13 +48,13 @@ struct LifeRecord {
   std::uint64_t restarts = 0;
   std::int32_t os_pid = 0;
   bool ready = false;
-  bool ended = false;                      // detached or fenced: the pidfd would not tell
-  bool lost = false;                       // it has lost its connection, and has not resumed
-  bool dead = false;                       // final
-  bool taken_over = false;                 // dead, and the take-over is complete
-  bool purged = false;                     // see registry.h
-  std::uint64_t letters_then = 0;          // see registry.h
-  std::vector<std::uint64_t> untold_ends;  // the agent: see registry.h
+  bool ended = false;                         // detached or fenced: the pidfd would not tell
+  bool lost = false;                          // it has lost its connection, and has not resumed
+  bool dead = false;                          // final
+  bool taken_over = false;                    // dead, and the take-over is complete
+  bool purged = false;                        // see registry.h
+  std::uint64_t letters_then = 0;             // see registry.h
+  std::vector<shm::Incarnation> untold_ends;  // the agent: see registry.h
 };
 
 // fds: the link.

@@ -123,7 +123,7 @@ std::size_t Registry::count_to(Pid reader, uid_t user) const {
   return found == count_of_user_.end() ? 0 : found->second;
 }
 
-LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid reader) {
+LinkEntry* Registry::link_between(Pid owner, shm::Incarnation incarnation, Pid reader) {
   const auto found = between_.find({owner, reader});
   if (found == between_.end()) return nullptr;
   const auto behind = found->second.lower_bound({incarnation + 1, 0});
@@ -147,13 +147,13 @@ void Registry::remove_bell(const BellKey& key) {
   by_rung_.erase({key.rung, key.ringer});
 }
 
-std::vector<BellKey> Registry::bells_of(std::uint64_t incarnation) const {
+std::vector<BellKey> Registry::bells_of(shm::Incarnation incarnation) const {
   std::vector<BellKey> result;
-  for (auto it = bells_.lower_bound({incarnation, 0});
+  for (auto it = bells_.lower_bound({incarnation, shm::kNoIncarnation});
        it != bells_.end() && it->first.ringer == incarnation; ++it) {
     result.push_back(it->first);
   }
-  for (auto it = by_rung_.lower_bound({incarnation, 0});
+  for (auto it = by_rung_.lower_bound({incarnation, shm::kNoIncarnation});
        it != by_rung_.end() && it->first == incarnation; ++it) {
     result.push_back({it->second, it->first});
   }

@@ -37,7 +37,7 @@ using SharedFd = std::shared_ptr<const os::UniqueFd>;
 
 // One incarnation of an agent.
 struct Life {
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   pid_t os_pid = 0;  // for people
   uid_t uid = 0;     // of its connection
   SharedFd pidfd;
@@ -76,21 +76,23 @@ struct Agent {
                                    // included
   std::uint64_t attached_ns = 0;   // CLOCK_REALTIME
   std::uint64_t restarts = 0;      // lives before this one
-  std::uint64_t placeholder =
-      0;  // a life that ended before any was ready; its record is the agent's
+  // A life that ended before any was ready; its record is the agent's.
+  shm::Incarnation placeholder{};
   std::unique_ptr<Life> current;    // the life that owns the home in use; null before the first is
                                     // ready
   std::unique_ptr<Life> successor;  // attached, not ready yet
-  std::vector<std::uint64_t> untold_ends;  // ended lives that its parent was not told of yet
-  std::deque<DiedAnnouncement> untold;     // deaths of its children while it had no connection
+  std::vector<shm::Incarnation> untold_ends;  // ended lives that its parent was not told of yet
+  std::deque<DiedAnnouncement> untold;        // deaths of its children while it had no connection
 
   // The life with this number; null if it is neither current nor successor.
-  [[nodiscard]] Life* life(std::uint64_t incarnation) const {
+  [[nodiscard]] Life* life(shm::Incarnation incarnation) const {
     if (current && current->incarnation == incarnation) return current.get();
     if (successor && successor->incarnation == incarnation) return successor.get();
     return nullptr;
   }
-  [[nodiscard]] std::uint64_t committed() const { return current ? current->incarnation : 0; }
+  [[nodiscard]] shm::Incarnation committed() const {
+    return current ? current->incarnation : shm::kNoIncarnation;
+  }
   // The life that has a process now: the successor during a hand-over.
   [[nodiscard]] Life* living() const {
     if (successor && !successor->ended) return successor.get();
@@ -110,18 +112,18 @@ struct LinkEntry {
   bool faded = false;     // kept for its receipts alone: its owner has ended and left it empty, or
                           // its reader has forgotten or never accepted it
   bool released = false;  // its reader was told that it may forget it, and may have forgotten it
-  std::int64_t opened_ns = 0;    // CLOCK_MONOTONIC
-  bool left_empty = false;       // its owner has ended and left only receipts in it
-  bool ended = false;            // its reader found impossible contents in it; only its receipts
-                                 // count
-  std::uint64_t refused_by = 0;  // the life of its reader that did not accept it. The keeper is not
-                                 // told: the next coordinator asks that life again
+  std::int64_t opened_ns = 0;     // CLOCK_MONOTONIC
+  bool left_empty = false;        // its owner has ended and left only receipts in it
+  bool ended = false;             // its reader found impossible contents in it; only its receipts
+                                  // count
+  shm::Incarnation refused_by{};  // the life of its reader that did not accept it. The keeper is
+                                  // not told: the next coordinator asks that life again
 };
 
 // One life of an agent that rings, and one that is rung, by their incarnations.
 struct BellKey {
-  std::uint64_t ringer = 0;
-  std::uint64_t rung = 0;
+  shm::Incarnation ringer{};
+  shm::Incarnation rung{};
   auto operator<=>(const BellKey&) const = default;
 };
 
@@ -160,7 +162,7 @@ class Registry {
   [[nodiscard]] std::size_t count_between(Pid owner, Pid reader) const;
   [[nodiscard]] bool has_link_between(Pid owner, Pid reader) const;
   // The link of this life of `owner` for `reader`, the newest if there are several.
-  [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
+  [[nodiscard]] LinkEntry* link_between(Pid owner, shm::Incarnation incarnation, Pid reader);
   // All agents with a link to or from this agent.
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
@@ -175,7 +177,7 @@ class Registry {
   void add_bell(const BellKey& key, SharedFd event);
   void remove_bell(const BellKey& key);
   // The bells of a life, as ringer and as rung.
-  [[nodiscard]] std::vector<BellKey> bells_of(std::uint64_t incarnation) const;
+  [[nodiscard]] std::vector<BellKey> bells_of(shm::Incarnation incarnation) const;
 
  private:
   using Edge = std::pair<Pid, shm::LinkKey>;
@@ -205,7 +207,7 @@ class Registry {
   Shares shares_;
   Histories histories_;
   std::map<BellKey, SharedFd> bells_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_rung_;  // rung, ringer
+  std::set<std::pair<shm::Incarnation, shm::Incarnation>> by_rung_;  // rung, ringer
 };
 
 }  // namespace beeline::control

@@ -71,14 +71,14 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
       agent.current = make_life(hive, kept);
     } else if (!settled && !agent.successor && !kept.record.ended) {
       agent.successor = make_life(hive, kept);
-    } else if (!settled && !agent.successor && agent.placeholder == 0) {
+    } else if (!settled && !agent.successor && agent.placeholder == shm::kNoIncarnation) {
       agent.placeholder = kept.record.incarnation;
     } else {
       hive.drop_life(agent.pid, kept.record.incarnation);
     }
   }
-  if (agent.placeholder != 0 && (agent.current || agent.successor)) {
-    hive.drop_life(agent.pid, std::exchange(agent.placeholder, 0));
+  if (agent.placeholder != shm::kNoIncarnation && (agent.current || agent.successor)) {
+    hive.drop_life(agent.pid, std::exchange(agent.placeholder, shm::kNoIncarnation));
   }
 }
 
@@ -163,7 +163,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   hive.last_incarnation = std::max(hive.last_incarnation, record.key.incarnation);
   if (hive.registry.agent(record.owner) == nullptr) {
     // Impossible while the keeper's table is whole; its reader could not be told the owner.
-    hive.log.warn("restore_failed", "link={}/{} owner={} reader={}", record.key.incarnation,
+    hive.log.warn("restore_failed", "link={}/{} owner={} reader={}", record.key.incarnation.value(),
                   record.key.serial, record.owner, record.reader);
     return;
   }
@@ -192,8 +192,8 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
 }
 
 // The incarnations that have not ended, according to the keeper's records.
-std::set<std::uint64_t> living_lives(Hive& hive) {
-  std::set<std::uint64_t> living;
+std::set<shm::Incarnation> living_lives(Hive& hive) {
+  std::set<shm::Incarnation> living;
   for (const auto& [pid, agent] : hive.registry.agents()) {
     for (const Life* life : {agent.current.get(), agent.successor.get()}) {
       if (life != nullptr && !life->ended) living.insert(life->incarnation);
@@ -204,14 +204,14 @@ std::set<std::uint64_t> living_lives(Hive& hive) {
 
 // Restores links and bells. REQUIRES: the agents are restored.
 void restore_pairs(Hive& hive, KeptTable& table) {
-  const std::set<std::uint64_t> living = living_lives(hive);
+  const std::set<shm::Incarnation> living = living_lives(hive);
   const auto restored = [&](const std::string& key, KeptRecord& kept) {
     if (kept.fds.size() != 1) return false;
     if (key.starts_with("bell/")) {
       const auto bell = parse_bell(kept.value);
       if (!bell) return false;
       hive.registry.add_bell(*bell, share(std::move(kept.fds[0])));
-      for (const std::uint64_t life : {bell->ringer, bell->rung}) {
+      for (const shm::Incarnation life : {bell->ringer, bell->rung}) {
         if (!living.contains(life)) drop_bells(hive, life);
       }
       return true;
@@ -239,10 +239,10 @@ void restore_letters(Hive& hive, const KeptTable& table) {
 // Queues the deaths that the last coordinator could not tell: parents hear of them when they
 // resume.
 void restore_untold(Hive& hive) {
-  std::vector<std::pair<std::uint64_t, Pid>> ends;
+  std::vector<std::pair<shm::Incarnation, Pid>> ends;
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (parent_to_tell(hive, pid) == nullptr) agent.untold_ends.clear();
-    for (const std::uint64_t life : agent.untold_ends) ends.emplace_back(life, pid);
+    for (const shm::Incarnation life : agent.untold_ends) ends.emplace_back(life, pid);
   }
   std::sort(ends.begin(), ends.end());
   for (const auto& [life, pid] : ends) {
@@ -272,7 +272,8 @@ void add_king(Hive& hive) {
   record.restarts = hive.facts.restarts;
   kKingName.copy(record.name, sizeof(record.name));
   hive.directory.set_record(*index, record);
-  hive.directory.set_word(*index, {hive.directory.epoch(), shm::AgentState::kRunning});
+  hive.directory.set_word(*index,
+                          {shm::Incarnation(hive.directory.epoch()), shm::AgentState::kRunning});
 }
 
 void restore(Hive& hive, KeptTable table) {

@@ -18,14 +18,14 @@ namespace {
 
 tl::unexpected<Error> was_ended(const ResumeRequest& request) {
   return fail(ErrorCode::kPeerDead, fmt::format("incarnation {} of PID {} was ended: attach again",
-                                                request.incarnation, request.pid));
+                                                request.incarnation.value(), request.pid));
 }
 
 // Restores an agent that is older than this keeper: keeper and coordinator were lost together, and
 // the tree is rebuilt from the agents that come back.
 Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& request) {
   const bool older = request.pid > kKingPid && request.pid < hive.state.first_pid() &&
-                     request.incarnation < hive.facts.since_boot_us;
+                     request.incarnation.value() < hive.facts.since_boot_us;
   // No process knows any more which user owned the number, so another user could claim it.
   if (!older || !is_trusted(caller)) return was_ended(request);
   if (auto good = check_agent_name(request.as.name); !good) {
@@ -58,7 +58,7 @@ Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& req
 }
 
 Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
-                           std::uint64_t incarnation, SharedFd pidfd) {
+                           shm::Incarnation incarnation, SharedFd pidfd) {
   auto life = std::make_unique<Life>();
   life->incarnation = incarnation;
   life->os_pid = caller.os_pid;
@@ -97,7 +97,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   if (!same_process((*pidfd)->get(), life->pidfd->get())) {
     return fail(ErrorCode::kDenied,
                 fmt::format("incarnation {} of PID {} belongs to process {}, not to {}",
-                            request.incarnation, request.pid, life->os_pid, caller.os_pid));
+                            request.incarnation.value(), request.pid, life->os_pid, caller.os_pid));
   }
   if (caller.pidfd != nullptr) caller.pidfd = life->pidfd;  // of the same process: one is enough
   if (!life->provided() && !fds.empty()) {
@@ -119,13 +119,15 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   }
 
   const ResumedAnswer resumed{agent->index, hive.directory.epoch(),
-                              count_in_links(hive, *agent, *life), hive.facts.since_boot_us};
+                              count_in_links(hive, *agent, *life),
+                              shm::Incarnation(hive.facts.since_boot_us)};
   hive.answer(caller, seq, resumed, {hive.directory_fd});
   announce_in_links(hive, *agent, *life);
   tell_deaths(hive, *agent);
   if (hive.may_log(caller, "resumed", LogGate::kLives)) {
     hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
-                  in_quotes(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
+                  in_quotes(hive.tree.find(agent->pid)->name), caller.incarnation.value(),
+                  caller.os_pid);
   }
   return {};
 }

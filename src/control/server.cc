@@ -179,7 +179,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case Source::kKeeper:
       return read_keeper();
     case Source::kLife:
-      return end_of_life(id);
+      return end_of_life(shm::Incarnation(id));
     case Source::kLingering:
       return settle_lingering(id);
     case Source::kSignal: {
@@ -203,7 +203,8 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
 
 void Server::watch(const Life& life, Pid pid) {
   watched_[life.incarnation] = pid;
-  if (auto added = add(life.pidfd->get(), Source::kLife, life.incarnation, EPOLLIN); !added) {
+  if (auto added = add(life.pidfd->get(), Source::kLife, life.incarnation.value(), EPOLLIN);
+      !added) {
     log_.warn("watch_failed", "agent={} text={}", pid, in_quotes(added.error().text));
   }
 }
@@ -214,7 +215,7 @@ void Server::unwatch(const Life& life) {
   watched_.erase(life.incarnation);
 }
 
-void Server::end_of_life(std::uint64_t incarnation) {
+void Server::end_of_life(shm::Incarnation incarnation) {
   const auto found = watched_.find(incarnation);
   if (found == watched_.end()) return;
   bury(*hive_, found->second, incarnation);

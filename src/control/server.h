@@ -161,7 +161,7 @@ class Server final : public Outbox {
   void close_doomed();
   // Closes its socket, now or when its client has received all descriptors.
   void close(Session& session);
-  void end_of_life(std::uint64_t incarnation);
+  void end_of_life(shm::Incarnation incarnation);
   void read_keeper();
   // Files were removed and made again: listens on the keeper's new listener, writes to the log
   // file under the old name, and saves the state.
@@ -184,7 +184,7 @@ class Server final : public Outbox {
   os::UniqueFd signals_;
   os::UniqueFd reserve_;  // given up to accept, and refuse, a client when no descriptor is left
   std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;
-  std::map<std::uint64_t, Pid> watched_;  // incarnation -> agent
+  std::map<shm::Incarnation, Pid> watched_;
   std::vector<std::uint64_t> doomed_;
   Lingering lingering_;
   Turns turns_;

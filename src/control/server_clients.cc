@@ -464,7 +464,7 @@ void Server::release(std::uint64_t session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   found->second->caller.pid = kNoPid;
-  found->second->caller.incarnation = 0;
+  found->second->caller.incarnation = shm::kNoIncarnation;
   recount(*found->second);
 }
 

@@ -185,7 +185,8 @@ void TakeoverWorker::read_rows(const Life& life) {
   std::map<shm::LinkKey, std::size_t, LinkKeyOrder> by_key;
   for (std::size_t l = 0; l < links_.size(); ++l) by_key.emplace(links_[l].key, l);
   for (std::uint32_t i = 0; i < rows; ++i) {
-    const shm::LinkKey key{table[i].incarnation.relaxed_load(), table[i].serial.relaxed_load()};
+    const shm::LinkKey key{shm::Incarnation(table[i].incarnation.relaxed_load()),
+                           table[i].serial.relaxed_load()};
     const auto found = by_key.find(key);
     if (found == by_key.end()) continue;
     link_of_row_[i] = static_cast<std::int32_t>(found->second);
@@ -205,7 +206,7 @@ void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink
     shm::ReceiptBank receipts;
     const std::uint64_t offset = layout.banks + bank * sizeof(receipts);
     if (!reader_.read_value(own->fd->get(), offset, receipts)) continue;
-    if (receipts.incarnation.relaxed_load() != link.key.incarnation ||
+    if (receipts.incarnation.relaxed_load() != link.key.incarnation.value() ||
         receipts.serial.relaxed_load() != link.key.serial) {
       continue;
     }

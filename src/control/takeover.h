@@ -78,7 +78,7 @@ class TakeoverWorker {
 
   Pid pid_ = kNoPid;
   Aim aim_ = Aim::kKeep;
-  std::uint64_t incarnation_ = 0;  // the life that owns the home
+  shm::Incarnation incarnation_{};  // the life that owns the home
   LastReader reader_;
   SharedFd home_;
   std::uint32_t capacity_ = 0;

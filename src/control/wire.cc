@@ -35,6 +35,7 @@ class Writer {
   static Json to_json(shm::AgentState state) { return std::string(to_string(state)); }
   static Json to_json(shm::AgentActivity activity) { return std::string(to_string(activity)); }
   static Json to_json(ErrorCode code) { return std::string(to_string(code)); }
+  static Json to_json(shm::Incarnation incarnation) { return incarnation.value(); }
   template <typename T>
   static Json to_json(std::optional<T>& value) {
     return value ? to_json(*value) : Json(nullptr);
@@ -138,6 +139,11 @@ class Reader {
     }
     complain_type(name, fmt::format("a whole number from {} to {}", Limits::min(), Limits::max()),
                   json);
+  }
+  void take(const char* name, const Json& json, shm::Incarnation& field) {
+    std::uint64_t value = 0;
+    take(name, json, value);
+    field = shm::Incarnation(value);
   }
   void take(const char* name, const Json& json, Role& field) {
     if (json.is_string()) {

@@ -66,7 +66,7 @@ struct OpenRequest {
 // An in-link of a life that ended is drained. Answered by a `faded` announcement: then its row may
 // be closed.
 struct FadeRequest {
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
   bool gone = false;  // the reader's home has forgotten it, too
 };
@@ -74,7 +74,7 @@ struct FadeRequest {
 // Asks for the announcement of an in-link once more, because its descriptors found no room. The
 // answer is that announcement, or a `faded` announcement if there is no such link any more.
 struct TellRequest {
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
 };
 
@@ -88,7 +88,7 @@ struct DetachRequest {
 struct ResumeRequest {
   AttachRequest as;
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   Pid parent_pid = kNoPid;
   bool ready = false;
 };
@@ -97,7 +97,7 @@ struct ResumeRequest {
 struct ReportRequest {
   std::string what;
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
   bool unread = false;  // the reader has not accepted it, and will not ask to forget it
   bool waits = false;   // nothing is wrong with it: the reader lacks something that it needs to
@@ -123,8 +123,8 @@ struct ListRequest {
 // Asks which links to an agent count: messages in the lanes of any other link are done.
 struct LinksRequest {
   Pid to = kNoPid;
-  std::uint64_t from = 0;  // the first incarnation
-  bool released = false;   // also those that their reader may forget
+  shm::Incarnation from{};
+  bool released = false;  // also those that their reader may forget
 };
 struct StatusRequest {};
 // Names, or pids in decimal.
@@ -194,13 +194,13 @@ struct ErrorAnswer {
 // fds: directory, then the predecessor's home if `predecessor` is not 0.
 struct AttachedAnswer {
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t index = 0;  // in the directory
   std::string name;         // as given, or as made by the coordinator
   Pid parent_pid = kNoPid;
   std::uint64_t epoch = 0;
-  std::uint64_t predecessor = 0;  // incarnation that owned the home being taken over, 0 = none
-  std::uint32_t in_links = 0;     // `link` announcements that follow
+  shm::Incarnation predecessor{};  // incarnation that owned the home being taken over, 0 = none
+  std::uint32_t in_links = 0;      // `link` announcements that follow
 };
 
 // fds: status page of the peer and the eventfd to ring it with if `process`, then the eventfd that
@@ -208,7 +208,7 @@ struct AttachedAnswer {
 struct OpenedAnswer {
   Pid pid = kNoPid;
   std::uint32_t index = 0;
-  std::uint64_t incarnation = 0;  // life of the peer that the fds belong to, or the committed one
+  shm::Incarnation incarnation{};  // life of the peer that the fds belong to, or the committed one
   bool may_send = false;
   bool process = false;
   bool foreign = false;  // the peer is of another user: it does not get our own eventfd
@@ -220,8 +220,8 @@ struct OpenedAnswer {
 struct ResumedAnswer {
   std::uint32_t index = 0;
   std::uint64_t epoch = 0;
-  std::uint32_t in_links = 0;      // `link` announcements that follow
-  std::uint64_t all_known_of = 0;  // every life from this incarnation on is known; see revive()
+  std::uint32_t in_links = 0;       // `link` announcements that follow
+  shm::Incarnation all_known_of{};  // every life from this incarnation on is known; see revive()
 };
 
 struct ListedAgent {
@@ -231,7 +231,7 @@ struct ListedAgent {
   std::string name;
   Role role = Role::kAgent;
   shm::AgentState state = shm::AgentState::kVacant;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::int32_t os_pid = 0;  // for people; 0 if it has no process
   std::uint32_t uid = 0;    // of its first life
   bool temporary = false;
@@ -343,7 +343,7 @@ struct LinkAnnouncement {
   Pid pid = kNoPid;
   std::string name;
   std::uint32_t index = 0;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
   shm::LinkContract contract;
   bool may_send = false;  // false: only the receipts of the link count
@@ -358,14 +358,14 @@ struct LinkAnnouncement {
 struct DiedAnnouncement {
   Pid pid = kNoPid;
   std::string name;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   shm::AgentState state = shm::AgentState::kAway;
 };
 
 // The reader of an in-link may forget its cursors. Until it has said that it did, the link is
 // announced again, as `released`, to the next reader of its home.
 struct FadedAnnouncement {
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
 };
 
@@ -373,7 +373,7 @@ struct FadedAnnouncement {
 // more.
 struct EndedAnnouncement {
   Pid pid = kNoPid;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   std::uint32_t serial = 0;
   std::string what;
 };

@@ -11,7 +11,7 @@ namespace {
 
 // Initialises before the inbox reads the control words.
 shm::Home initialised(std::byte* base, const shm::HomeOptions& options, std::uint32_t pid,
-                      std::uint64_t incarnation) {
+                      shm::Incarnation incarnation) {
   const shm::Home home(base, options.capacity);
   shm::init_home(home, options, pid, incarnation);
   return home;
@@ -20,14 +20,14 @@ shm::Home initialised(std::byte* base, const shm::HomeOptions& options, std::uin
 }  // namespace
 
 HomeMemory::HomeMemory(segment::Owned memory, const shm::HomeOptions& options, std::uint32_t pid,
-                       std::uint64_t incarnation)
+                       shm::Incarnation incarnation)
     : memory_(std::move(memory)),
       free_stack_(options.capacity),
       home_(initialised(memory_.data(), options, pid, incarnation)),
       inbox_(home_, free_stack_) {}
 
 Result<std::unique_ptr<HomeMemory>> HomeMemory::create(const std::string& hive, std::uint32_t pid,
-                                                       std::uint64_t incarnation,
+                                                       shm::Incarnation incarnation,
                                                        const shm::HomeOptions& options) {
   if (const char* wrong = shm::home_error(options); wrong != nullptr) {
     return fail(ErrorCode::kInvalid, "inbox of agent " + std::to_string(pid) + ": " + wrong);

@@ -19,7 +19,7 @@ class HomeMemory {
   // kNoMemory, kSystem.
   [[nodiscard]] static Result<std::unique_ptr<HomeMemory>> create(const std::string& hive,
                                                                   std::uint32_t pid,
-                                                                  std::uint64_t incarnation,
+                                                                  shm::Incarnation incarnation,
                                                                   const shm::HomeOptions& options);
 
   [[nodiscard]] const shm::Home& home() const { return home_; }
@@ -47,7 +47,7 @@ class HomeMemory {
 
  private:
   HomeMemory(segment::Owned memory, const shm::HomeOptions& options, std::uint32_t pid,
-             std::uint64_t incarnation);
+             shm::Incarnation incarnation);
   bool grow_entries();
   Result<void> add_entries(std::uint32_t to);
 

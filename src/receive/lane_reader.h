@@ -106,15 +106,17 @@ class LaneReader {
 
   // ---- The lives of the reader ----
   // This incarnation of ours reads from now on.
-  void begin_life(std::uint64_t incarnation) { reader_life_ = incarnation; }
-  [[nodiscard]] std::uint64_t reader_life() const { return reader_life_; }
+  void begin_life(shm::Incarnation incarnation) { reader_life_ = incarnation; }
+  [[nodiscard]] shm::Incarnation reader_life() const { return reader_life_; }
   // The owner rings a later life of ours. relaxed: to be looked at after has_message(), whose
   // observe has seen the word of a sender that sent after it.
   [[nodiscard]] bool is_turned_to_later_life() const {
-    return view_.control().watching.relaxed_load() > reader_life_;
+    return shm::Incarnation(view_.control().watching.relaxed_load()) > reader_life_;
   }
   // Its owner hears no life before ours any more.
-  [[nodiscard]] bool is_heard() const { return view_.control().watching.observe() >= reader_life_; }
+  [[nodiscard]] bool is_heard() const {
+    return shm::Incarnation(view_.control().watching.observe()) >= reader_life_;
+  }
   // A life before ours may have taken from it, or takes still. Until its owner is seen to have
   // turned to us nobody knows how far; it has no more ids.
   void allow_for_others() {
@@ -142,7 +144,7 @@ class LaneReader {
   segment::Foreign memory_;
   shm::LinkView view_;
   std::uint64_t position_[shm::kLanes] = {0, 0};
-  std::uint64_t reader_life_ = ~0ULL;
+  shm::Incarnation reader_life_{~0ULL};
   std::uint64_t taken_by_others_[shm::kLanes] = {0, 0};
   bool may_hear_others_ = false;
   bool has_old_stamps_ = false;

@@ -8,7 +8,7 @@ namespace beeline::receive {
 // pass_over() relies on both.
 void LinkIndex::add(InLink& link) {
   const std::uint32_t owner = link.owner_pid();
-  const std::uint64_t life = link.key().incarnation;
+  const shm::Incarnation life = link.key().incarnation;
   const auto at = by_owner_.lower_bound({owner, life, 0});
   link.wait_for(nullptr);
   if (has_life(owner, life)) {
@@ -49,7 +49,7 @@ void LinkIndex::pass_over(const InLink& link) {
   }
 }
 
-bool LinkIndex::has_life(std::uint32_t owner, std::uint64_t incarnation) const {
+bool LinkIndex::has_life(std::uint32_t owner, shm::Incarnation incarnation) const {
   const auto found = by_owner_.lower_bound({owner, incarnation, 0});
   return found != by_owner_.end() && std::get<0>(found->first) == owner &&
          std::get<1>(found->first) == incarnation;

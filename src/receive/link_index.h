@@ -18,7 +18,7 @@ class LinkIndex {
   [[nodiscard]] InLink* find(const shm::LinkKey& key) const;
   // The owner of the link has ended and left nothing in it: no link of a later life waits for it.
   void pass_over(const InLink& link);
-  [[nodiscard]] bool has_life(std::uint32_t owner, std::uint64_t incarnation) const;
+  [[nodiscard]] bool has_life(std::uint32_t owner, shm::Incarnation incarnation) const;
   // The links of all lives of an owner, the oldest first. `visit` neither adds nor removes any.
   template <typename Visit>
   void each_of(std::uint32_t owner, Visit&& visit) const {
@@ -29,7 +29,7 @@ class LinkIndex {
 
  private:
   using Place =
-      std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;  // pid, incarnation, serial
+      std::tuple<std::uint32_t, shm::Incarnation, std::uint32_t>;  // pid, incarnation, serial
   using Places = std::map<Place, InLink*>;
   [[nodiscard]] static Place place_of(const InLink& link) {
     return {link.owner_pid(), link.key().incarnation, link.key().serial};
@@ -38,11 +38,11 @@ class LinkIndex {
     return std::get<0>(it->first);
   }
   [[nodiscard]] Places::const_iterator first_of(std::uint32_t owner) const {
-    return by_owner_.lower_bound({owner, 0, 0});
+    return by_owner_.lower_bound({owner, shm::kNoIncarnation, 0});
   }
 
   Places by_owner_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, InLink*> by_key_;
+  std::map<std::pair<shm::Incarnation, std::uint32_t>, InLink*> by_key_;
 };
 
 }  // namespace beeline::receive

@@ -14,7 +14,7 @@ Receiver::Receiver(std::unique_ptr<HomeMemory> home)
       audit_(entries_) {}
 
 InLink& Receiver::add(std::unique_ptr<InLink> link) {
-  link->begin_life(entries_.table().header().owner_incarnation);
+  link->begin_life(shm::Incarnation(entries_.table().header().owner_incarnation));
   return links().add(std::move(link));
 }
 

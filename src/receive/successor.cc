@@ -27,14 +27,15 @@ std::int64_t time_in(const shm::Atomic<std::int64_t>& word) {
 shm::RowIndex row_at(std::size_t place) { return shm::RowIndex(static_cast<std::uint16_t>(place)); }
 
 LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links) {
-  std::map<std::pair<std::uint64_t, std::uint32_t>, shm::InheritedLink*> by_name;
+  std::map<std::pair<shm::Incarnation, std::uint32_t>, shm::InheritedLink*> by_name;
   for (Inherited& from : links) {
     by_name[{from.link.key.incarnation, from.link.key.serial}] = &from.link;
   }
   LinksByRow rows(old.rows_allocated(), nullptr);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const shm::InRow& row = old.row(row_at(i));
-    const auto found = by_name.find({row.incarnation.relaxed_load(), row.serial.relaxed_load()});
+    const auto found =
+        by_name.find({shm::Incarnation(row.incarnation.relaxed_load()), row.serial.relaxed_load()});
     if (found != by_name.end()) rows[i] = found->second;
   }
   return rows;
@@ -93,7 +94,7 @@ Result<void> inherit_late_stamps(Inherited& from) {
 
 // SYNC(fence.full): the directory says that we are starting. A sender that hears the predecessor
 // say more than we see sees that word and does not believe it; pairs with OutLink::still_counts().
-Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_t incarnation) {
+Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, shm::Incarnation incarnation) {
   shm::full_fence();
   std::uint32_t capacity = 0;
   for (std::uint32_t c = shm::kMinInboxCapacity; c <= shm::kMaxEntries && capacity == 0; c *= 2) {
@@ -111,12 +112,12 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity, incarnation);
 }
 
-OldHome::OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
+OldHome::OldHome(segment::Foreign memory, std::uint32_t capacity, shm::Incarnation incarnation)
     : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {
   for (shm::RowIndex i(0); i.value() < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    const std::uint64_t life = row.incarnation.relaxed_load();  // looked at again in read_row()
-    if (life != 0) row_of_.emplace(std::pair(life, row.serial.relaxed_load()), i);
+    const shm::Incarnation life(row.incarnation.relaxed_load());  // looked at again in read_row()
+    if (life != shm::kNoIncarnation) row_of_.emplace(std::pair(life, row.serial.relaxed_load()), i);
   }
 }
 
@@ -127,7 +128,7 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
   if (found == row_of_.end()) return false;
   const shm::InRow& row = view_.row(found->second);
   // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
-  const std::uint64_t incarnation = row.incarnation.observe();
+  const shm::Incarnation incarnation(row.incarnation.observe());
   if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) return false;
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
     // SYNC(home.cursor): acquire; the entries that it counts are seen.

@@ -19,11 +19,11 @@ class OldHome {
  public:
   // Accepts the fd that the coordinator gave. Errors: kBadSegment, kWrongVersion.
   [[nodiscard]] static Result<OldHome> accept(os::UniqueFd fd, std::uint32_t pid,
-                                              std::uint64_t incarnation);
+                                              shm::Incarnation incarnation);
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
   // The life whose home it is.
-  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
+  [[nodiscard]] shm::Incarnation incarnation() const { return incarnation_; }
   // It has, or had when it was accepted, a row for this in-link.
   [[nodiscard]] bool holds(const shm::LinkKey& key) const {
     return row_of_.contains({key.incarnation, key.serial});
@@ -33,12 +33,12 @@ class OldHome {
   bool read_row(shm::InheritedLink& link) const;
 
  private:
-  OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation);
+  OldHome(segment::Foreign memory, std::uint32_t capacity, shm::Incarnation incarnation);
   segment::Foreign memory_;
   shm::HomeView view_;
-  std::uint64_t incarnation_;
+  shm::Incarnation incarnation_;
   // The row of each link when the home was accepted. A map, since rows are many, and so are links.
-  std::map<std::pair<std::uint64_t, std::uint32_t>, shm::RowIndex> row_of_;
+  std::map<std::pair<shm::Incarnation, std::uint32_t>, shm::RowIndex> row_of_;
 };
 
 // The place of the predecessor's receipts for an in-link: its own link to the owner.

@@ -8,21 +8,24 @@
 namespace beeline::segment {
 
 [[nodiscard]] inline std::string home_name(const std::string& hive, std::uint32_t pid,
-                                           std::uint64_t incarnation) {
-  return "beeline-" + hive + "-home-" + std::to_string(pid) + "-" + std::to_string(incarnation);
+                                           shm::Incarnation incarnation) {
+  return "beeline-" + hive + "-home-" + std::to_string(pid) + "-" +
+         std::to_string(incarnation.value());
 }
 [[nodiscard]] inline std::string status_name(const std::string& hive, std::uint32_t pid,
-                                             std::uint64_t incarnation) {
-  return "beeline-" + hive + "-status-" + std::to_string(pid) + "-" + std::to_string(incarnation);
+                                             shm::Incarnation incarnation) {
+  return "beeline-" + hive + "-status-" + std::to_string(pid) + "-" +
+         std::to_string(incarnation.value());
 }
 [[nodiscard]] inline std::string history_name(const std::string& hive, std::uint32_t pid,
-                                              std::uint64_t incarnation) {
-  return "beeline-" + hive + "-history-" + std::to_string(pid) + "-" + std::to_string(incarnation);
+                                              shm::Incarnation incarnation) {
+  return "beeline-" + hive + "-history-" + std::to_string(pid) + "-" +
+         std::to_string(incarnation.value());
 }
 [[nodiscard]] inline std::string link_name(const std::string& hive, std::uint32_t owner,
                                            const shm::LinkKey& key, std::uint32_t peer) {
   return "beeline-" + hive + "-link-" + std::to_string(owner) + "-" +
-         std::to_string(key.incarnation) + "-" + std::to_string(key.serial) + "-" +
+         std::to_string(key.incarnation.value()) + "-" + std::to_string(key.serial) + "-" +
          std::to_string(peer);
 }
 

@@ -89,7 +89,7 @@ void OutLink::find_receipts() {
 // Ignore receipts of the receiver's previous life from here on: it may have lied, or been fenced
 // after taking messages that its successor is owed. Keep every slot and slab that the successor has
 // not taken, as far as they were not given to other messages.
-void OutLink::turn_to(const shm::LinkView& opposite, std::uint64_t incarnation) {
+void OutLink::turn_to(const shm::LinkView& opposite, shm::Incarnation incarnation) {
   receipts = {.opposite = &opposite, .inherited = incarnation != first_life};
   find_receipts();
 }

@@ -110,7 +110,7 @@ class OutLink {
   // Finds the receiver's bank for this link after its link became known.
   void find_receipts();
   // The receipts of this life of the receiver count from now on, and those of no other.
-  void turn_to(const shm::LinkView& opposite, std::uint64_t incarnation);
+  void turn_to(const shm::LinkView& opposite, shm::Incarnation incarnation);
   // Receipts of the life that was heard last do not count any more: its successor is taking over,
   // or has.
   void stop_listening() { receipts = {}; }
@@ -174,7 +174,7 @@ class OutLink {
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
   // The life of the receiver that this link was opened to. 0: there was none, so all are heirs.
-  std::optional<std::uint64_t> first_life;
+  std::optional<shm::Incarnation> first_life;
   std::uint32_t directory_index = 0;
   // The receiver's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* place = nullptr;

@@ -265,7 +265,7 @@ bool SendPath::put_copy(OutLink& parent, Draft copy) {
   return true;
 }
 
-void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation) {
+void SendPath::set_place(OutLink& link, std::uint32_t index, shm::Incarnation incarnation) {
   BEELINE_CHECK(index < shm::kMaxAgents, index, incarnation);
   link.directory_index = index;
   link.place = &directory_.word(index);
@@ -279,7 +279,7 @@ void SendPath::refresh(OutLink& link) {
 }
 
 // As if its word were still there.
-void SendPath::bury(OutLink& link, std::uint64_t last_life) {
+void SendPath::bury(OutLink& link, shm::Incarnation last_life) {
   retarget(link, shm::AgentWord{last_life, shm::AgentState::kDead}.pack());
 }
 
@@ -316,7 +316,7 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   link.bell = life.bell;
   // Tells the new life that we ring it now; until all its senders say so it does not sleep for
   // long.
-  link.view().control().watching.publish(agent.incarnation);
+  link.view().control().watching.publish(agent.incarnation.value());
   // SYNC(wake.publish): copies lie in the lane without a fence behind them.
   shm::full_fence();
   if (link.not_taken() != 0) (void)wake::ring(link.bell, os::coarse_ns());

@@ -28,7 +28,7 @@ struct PeerLife {
   const shm::LinkView* link = nullptr;  // null: the peer has not opened it, or we do not know it
   bool known = false;                   // the agent can ring this life
 };
-using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
+using FindLife = std::function<PeerLife(std::uint32_t pid, shm::Incarnation incarnation)>;
 
 // Rises with each message that this thread has sent, and with those of others that it has flushed
 // (SharedSender). A receiver may postpone a look. It looks at once if its thread has sent something
@@ -73,7 +73,7 @@ class SendPath {
   void set_directory(const shm::DirectoryView& directory) { directory_ = directory; }
   // Says where the receiver's word lies, and to which of its lives the link was opened (0: to none
   // yet). REQUIRES: index < shm::kMaxAgents.
-  void set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation);
+  void set_place(OutLink& link, std::uint32_t index, shm::Incarnation incarnation);
 
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
@@ -104,7 +104,7 @@ class SendPath {
   // Looks up the receiver's life again. The agent calls it when it has learnt of a life or a link.
   void refresh(OutLink& link);
   // The receiver is dead and has no place in the directory; this was its last life.
-  void bury(OutLink& link, std::uint64_t last_life);
+  void bury(OutLink& link, shm::Incarnation last_life);
 
   // Adds or removes a reason for the space word of the link. While there is one, the receiver rings
   // after it has taken something. A sender adds one before it blocks.

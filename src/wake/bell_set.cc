@@ -23,7 +23,7 @@ Result<BellSet> BellSet::create() {
   return set;
 }
 
-void BellSet::add(std::uint64_t incarnation, os::UniqueFd event) {
+void BellSet::add(shm::Incarnation incarnation, os::UniqueFd event) {
   const auto [place, added] = foreign_.try_emplace(incarnation);
   if (!added) return;
   place->second.event = std::move(event);
@@ -31,7 +31,7 @@ void BellSet::add(std::uint64_t incarnation, os::UniqueFd event) {
   complete_ = complete_ && place->second.joined;
 }
 
-void BellSet::forget(std::uint64_t incarnation) {
+void BellSet::forget(shm::Incarnation incarnation) {
   const auto found = foreign_.find(incarnation);
   if (found == foreign_.end()) return;
   leave(found->second);

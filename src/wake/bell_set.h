@@ -12,6 +12,7 @@
 
 #include <beeline/result.h>
 
+#include "shm/ids.h"
 #include "src/os/fd.h"
 
 namespace beeline::wake {
@@ -36,12 +37,12 @@ class BellSet {
   [[nodiscard]] bool has_foreign() const { return !foreign_.empty(); }
 
   // Adds the eventfd of a life of a peer of another user. Does nothing if that life is known.
-  void add(std::uint64_t incarnation, os::UniqueFd event);
+  void add(shm::Incarnation incarnation, os::UniqueFd event);
   // Adds to the joint each eventfd that could not be added for lack of memory. False while one is
   // left: that peer's rings are not heard.
   bool complete();
   // Closes the eventfd of a life.
-  void forget(std::uint64_t incarnation);
+  void forget(shm::Incarnation incarnation);
   // Watches another descriptor too, a timer for example, which is not owned. drain() reads it if a
   // peer of another user has a bell. Errors: kSystem.
   [[nodiscard]] Result<void> watch(int fd);
@@ -65,7 +66,7 @@ class BellSet {
 
   os::UniqueFd own_;
   os::UniqueFd joint_;
-  std::map<std::uint64_t, Foreign> foreign_;  // by incarnation
+  std::map<shm::Incarnation, Foreign> foreign_;
   std::vector<int> guests_;
   bool complete_ = true;
 };

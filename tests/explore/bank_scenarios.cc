@@ -85,7 +85,7 @@ Scenario inherited() {
 
 void add_bank_scenarios(Scenarios& all, Depth /*depth*/) {
   all.push_back(reuse("bank-next-link", {kLifeA, 1}, {kLifeA, 2}));
-  all.push_back(reuse("bank-next-life", {kLifeA - 1, 1}, {kLifeA, 1}));
+  all.push_back(reuse("bank-next-life", {shm::Incarnation(kLifeA.value() - 1), 1}, {kLifeA, 1}));
   all.push_back(inherited());
 }
 

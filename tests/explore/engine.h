@@ -224,7 +224,7 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
 [[nodiscard]] inline bool read_row(const shm::HomeView& old, shm::InheritedLink& link) {
   for (shm::RowIndex i(0); i.value() < old.rows_allocated(); ++i) {
     const shm::InRow& row = old.row(i);
-    const std::uint64_t incarnation = row.incarnation.observe();
+    const shm::Incarnation incarnation(row.incarnation.observe());
     if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
       link.cursors[lane] = row.cursors[lane].observe();

@@ -235,7 +235,8 @@ void judge_rows() {
   const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
   check(shm::drained_total(old) == kTaken, "what a row has counted counts twice, or not at all");
   const shm::InRow& row = old.row(kRow);
-  const shm::LinkKey key{row.incarnation.relaxed_load(), row.serial.relaxed_load()};
+  const shm::Incarnation life(row.incarnation.relaxed_load());
+  const shm::LinkKey key{life, row.serial.relaxed_load()};
   check(key.incarnation != kNextLink.incarnation || key == kNextLink, "a row with half a name");
 }
 
@@ -492,9 +493,7 @@ void add_home_scenarios(Scenarios& all, Depth /*depth*/) {
       },
       [] { shm::open_row(victim.home->row(kRow), kNextLink, kPidA, 0, 0); }));
   add_ends_of_links(all);
-  all.push_back(inherit());
-  all.push_back(inherit_from_the_living());
-  all.push_back(inherit_stamps_of_the_living());
+  all.insert(all.end(), {inherit(), inherit_from_the_living(), inherit_stamps_of_the_living()});
 }
 
 }  // namespace beeline::explore

@@ -61,7 +61,7 @@ shm::StatusPage& fresh_status(const char* name) {
   return *reinterpret_cast<shm::StatusPage*>(base);
 }
 
-shm::Home fresh_home(const char* name, std::uint64_t life) {
+shm::Home fresh_home(const char* name, shm::Incarnation life) {
   constexpr std::uint32_t kCapacity = shm::kMinInboxCapacity;
   const shm::HomeLayout layout(kCapacity);
   std::byte* base = segment(name, layout.bytes);

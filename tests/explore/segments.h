@@ -20,8 +20,8 @@ namespace beeline::explore {
 
 inline constexpr std::uint32_t kPidA = 2;  // of the sender
 inline constexpr std::uint32_t kPidB = 3;  // of the receiver
-inline constexpr std::uint64_t kLifeA = 11;
-inline constexpr std::uint64_t kLifeB = 12;
+inline constexpr shm::Incarnation kLifeA{11};
+inline constexpr shm::Incarnation kLifeB{12};
 inline constexpr shm::LinkKey kLinkA{kLifeA, 1};  // A's link to B
 inline constexpr shm::SlabIndex kSlab(0);         // the first one of a link
 
@@ -37,7 +37,7 @@ inline constexpr shm::SlabIndex kSlab(0);         // the first one of a link
 }
 [[nodiscard]] shm::StatusPage& fresh_status(const char* name);
 // A home of 16 entries, all of them allocated, cleared and initialised.
-[[nodiscard]] shm::Home fresh_home(const char* name, std::uint64_t life);
+[[nodiscard]] shm::Home fresh_home(const char* name, shm::Incarnation life);
 // A directory, cleared up to its fourth record.
 [[nodiscard]] std::byte* fresh_directory();
 // A history, cleared up to the second row of its first ring.

@@ -10,7 +10,7 @@ namespace beeline::explore {
 namespace {
 
 constexpr std::uint64_t kMostLetters = 3;
-constexpr std::uint64_t kLifeNext = kLifeB + 1;
+constexpr shm::Incarnation kLifeNext = kLifeB + 1;
 
 // The numbers of a scenario.
 struct Size {

@@ -235,7 +235,7 @@ class ChaosTest : public FaultTest {
     auto client = hive().client();
     const auto agents = client.list_all();
     if (!agents) return agents.error().text;
-    std::map<std::uint64_t, std::string> lives;
+    std::map<shm::Incarnation, std::string> lives;
     for (const auto& agent : *agents) lives[agent.incarnation] = agent.name;
     std::string text = "the links are " + std::to_string(hive().status().links) + ", not " +
                        std::to_string(links_of_all()) + ':';
@@ -248,8 +248,9 @@ class ChaosTest : public FaultTest {
       if (!links) return links.error().text;
       for (const auto& link : *links) {
         if (lives.count(link.incarnation) != 0) continue;
-        text += "\n  to " + name_of(to) + " one of the dead " + std::to_string(link.incarnation) +
-                ", serial " + std::to_string(link.serial);
+        text += "\n  to " + name_of(to) + " one of the dead " +
+                std::to_string(link.incarnation.value()) + ", serial " +
+                std::to_string(link.serial);
       }
       if (links->size() == expected) continue;
       text += "\n  to " + name_of(to) + ' ' + std::to_string(links->size()) + ", expected " +

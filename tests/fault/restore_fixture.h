@@ -67,7 +67,7 @@ class RestoreTest : public testing::Test {
   static LifeRecord life_of(Pid pid, std::uint64_t incarnation) {
     LifeRecord record;
     record.pid = pid;
-    record.incarnation = incarnation;
+    record.incarnation = shm::Incarnation(incarnation);
     record.parent = kKingPid;
     record.name = "agent-" + std::to_string(pid);
     record.index = pid;
@@ -112,8 +112,8 @@ class RestoreTest : public testing::Test {
     record.reader = reader;
     record.contract = kContract;
     record.faded = faded;
-    KeptRecord& kept =
-        table_["link/" + std::to_string(key.incarnation) + '/' + std::to_string(key.serial)];
+    KeptRecord& kept = table_["link/" + std::to_string(key.incarnation.value()) + '/' +
+                              std::to_string(key.serial)];
     kept.value = build(record);
     kept.fds.push_back(std::move(*fd));
   }

@@ -25,9 +25,10 @@ TEST_F(RestoreTest, ALifeWasNotReadyIfTheKeeperHasNotReceivedItsHome) {
   restore_hive();
   const Agent& agent = *hive_->registry.agent(5);
   ASSERT_NE(agent.current, nullptr);
-  EXPECT_EQ(agent.current->incarnation, 10U) << "a successor is shown the home of life 20";
+  EXPECT_EQ(agent.current->incarnation, shm::Incarnation(10))
+      << "a successor is shown the home of life 20";
   ASSERT_NE(agent.successor, nullptr);
-  EXPECT_EQ(agent.successor->incarnation, 20U);
+  EXPECT_EQ(agent.successor->incarnation, shm::Incarnation(20));
   EXPECT_FALSE(agent.successor->ready);
   EXPECT_EQ(hive_->registry.agent(6)->current, nullptr);
 }
@@ -35,11 +36,11 @@ TEST_F(RestoreTest, ALifeWasNotReadyIfTheKeeperHasNotReceivedItsHome) {
 // Only the packet about its end has arrived.
 TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
   keep_life(5, 10);
-  table_.at(agent_key(5, 10)).fds.clear();
+  table_.at(agent_key(5, shm::Incarnation(10))).fds.clear();
   keep_living(6, 30);
-  keep_link({10, 1}, 5, 6, false);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, false);
   restore_hive();
-  EXPECT_TRUE(has_link({10, 1})) << "what was sent in it is lost";
+  EXPECT_TRUE(has_link({shm::Incarnation(10), 1})) << "what was sent in it is lost";
   EXPECT_EQ(hive_->registry.agent(5)->current, nullptr) << "a successor is shown no home";
 }
 
@@ -85,7 +86,7 @@ TEST_F(RestoreTest, RepeatedLossOfAConnectionAddsNoRecordsWhileTheKeeperIsBehind
   restore_hive();
   const auto lose = [this](Pid pid, std::uint64_t incarnation, std::uint64_t session) {
     hive_->registry.agent(pid)->living()->session = session;
-    lose_connection(*hive_, pid, incarnation, session);
+    lose_connection(*hive_, pid, shm::Incarnation(incarnation), session);
   };
   lose(6, 20, 1);
   EXPECT_EQ(said_to_keeper(kLost), 1U) << "the next coordinator would not know of it";
@@ -102,10 +103,10 @@ TEST_F(RestoreTest, RepeatedLossOfAConnectionAddsNoRecordsWhileTheKeeperIsBehind
 TEST_F(RestoreTest, TheKeeperForgetsRecordsThatItDidNotReceiveWhole) {
   keep_life(5, 10);
   keep_life(6, 30);
-  keep_link({10, 1}, 5, 6, false);
-  table_.at(link_key({10, 1})).fds.clear();
+  keep_link({shm::Incarnation(10), 1}, 5, 6, false);
+  table_.at(link_key({shm::Incarnation(10), 1})).fds.clear();
   keep_living(7, 40);
-  table_.at(agent_key(7, 40)).fds.clear();
+  table_.at(agent_key(7, shm::Incarnation(40))).fds.clear();
   restore_hive();
   EXPECT_EQ(hive_->registry.agent(7), nullptr);
   EXPECT_TRUE(is_logged("event=restore_failed key=agent/7/40"));
@@ -120,15 +121,15 @@ TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
   while (keeper_->is_settled()) keeper_->note("filler", std::string(10'000, '.'));
   Caller reader;
   reader.pid = 5;
-  reader.incarnation = 10;
+  reader.incarnation = shm::Incarnation(10);
   FadeRequest request;
-  request.incarnation = 7;
+  request.incarnation = shm::Incarnation(7);
   for (request.serial = 1; request.serial <= shm::kMaxRows + 5; ++request.serial) {
     fade_link(*hive_, reader, request);
     fade_link(*hive_, reader, request);
   }
   ASSERT_EQ(hive_->fades.size(), 1U);
-  EXPECT_EQ(hive_->fades.at(10).links.size(), shm::kMaxRows);
+  EXPECT_EQ(hive_->fades.at(shm::Incarnation(10)).links.size(), shm::kMaxRows);
   EXPECT_TRUE(is_logged("event=fade_refused")) << "it is told of nothing";
 }
 
@@ -137,17 +138,18 @@ TEST_F(RestoreTest, FadedLinksOfALifeThatHasASuccessorAreDropped) {
   keep_life(5, 10);
   keep_life(5, 20);
   keep_life(6, 30);
-  keep_link({10, 1}, 5, 6, true);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, true);
   restore_hive();
-  EXPECT_FALSE(has_link({10, 1})) << "it stays with the keeper for as long as the hive lives";
+  EXPECT_FALSE(has_link({shm::Incarnation(10), 1}))
+      << "it stays with the keeper for as long as the hive lives";
 }
 
 TEST_F(RestoreTest, AFadedLinkStaysForTheSuccessorOfItsOwner) {
   keep_life(5, 20);
   keep_life(6, 30);
-  keep_link({20, 1}, 5, 6, true);
+  keep_link({shm::Incarnation(20), 1}, 5, 6, true);
   restore_hive();
-  EXPECT_TRUE(has_link({20, 1})) << "the next life needs the receipts in it";
+  EXPECT_TRUE(has_link({shm::Incarnation(20), 1})) << "the next life needs the receipts in it";
 }
 
 TEST_F(RestoreTest, ALinkToADeadAgentStaysWhileItsOwnerStillReadsFromThatAgent) {
@@ -158,12 +160,12 @@ TEST_F(RestoreTest, ALinkToADeadAgentStaysWhileItsOwnerStillReadsFromThatAgent) 
   keep(dead);
   keep_life(6, 30);
   keep_life(7, 40);
-  keep_link({10, 1}, 5, 6, false);
-  keep_link({30, 1}, 6, 5, false);
-  keep_link({40, 1}, 7, 5, false);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, false);
+  keep_link({shm::Incarnation(30), 1}, 6, 5, false);
+  keep_link({shm::Incarnation(40), 1}, 7, 5, false);
   restore_hive();
-  EXPECT_TRUE(has_link({30, 1})) << "the next life needs the receipts in it";
-  EXPECT_FALSE(has_link({40, 1})) << "its reader was killed before this was said";
+  EXPECT_TRUE(has_link({shm::Incarnation(30), 1})) << "the next life needs the receipts in it";
+  EXPECT_FALSE(has_link({shm::Incarnation(40), 1})) << "its reader was killed before this was said";
 }
 
 TEST_F(RestoreTest, ALinkOfADeadAgentToItselfGoesWithTheAgent) {
@@ -171,10 +173,10 @@ TEST_F(RestoreTest, ALinkOfADeadAgentToItselfGoesWithTheAgent) {
   dead.temporary = true;
   dead.dead = true;
   keep(dead);
-  keep_link({10, 1}, 5, 5, false);
+  keep_link({shm::Incarnation(10), 1}, 5, 5, false);
   restore_hive();
   finish_death(*hive_, 5);
-  EXPECT_FALSE(has_link({10, 1}));
+  EXPECT_FALSE(has_link({shm::Incarnation(10), 1}));
 }
 
 // The last coordinator has recorded that both were taken over, and was killed before its next
@@ -187,8 +189,8 @@ TEST_F(RestoreTest, LinksBetweenTwoDeadAgentsGoWithThem) {
     dead.taken_over = true;
     keep(dead);
   }
-  keep_link({50, 1}, 5, 6, false);
-  keep_link({60, 1}, 6, 5, false);
+  keep_link({shm::Incarnation(50), 1}, 5, 6, false);
+  keep_link({shm::Incarnation(60), 1}, 6, 5, false);
   restore_hive();
   EXPECT_EQ(hive_->registry.link_count(), 0U) << "nobody is left to read them";
   EXPECT_EQ(hive_->tombstones.size(), 2U);
@@ -211,7 +213,7 @@ TEST_F(RestoreTest, TheResourcesOfEachUserAreKnownAgain) {
     keep(life);
   }
   keep_life(7, 70);
-  keep_link({50, 1}, 5, 6, false);
+  keep_link({shm::Incarnation(50), 1}, 5, 6, false);
   restore_hive();
   const Shares& shares = hive_->registry.shares();
   EXPECT_EQ(shares.held(1000, Resource::kPlaces), 2U);
@@ -237,19 +239,19 @@ TEST_F(RestoreTest, ALinkThatItsReaderHasNotDrainedStays) {
   keep_life(5, 10);
   keep_life(5, 20);
   keep_life(6, 30);
-  keep_link({10, 1}, 5, 6, false);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, false);
   restore_hive();
-  EXPECT_TRUE(has_link({10, 1}));
+  EXPECT_TRUE(has_link({shm::Incarnation(10), 1}));
 }
 
 // The record of the end of its life was to come next.
 TEST_F(RestoreTest, AnOwnerWhoseDetachWasCutShortHasNotLeftItsLinks) {
   keep_living(5, 10);
   keep_life(6, 30);
-  keep_link({10, 1}, 5, 6, true);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, true);
   restore_hive();
-  ASSERT_TRUE(has_link({10, 1}));
-  EXPECT_FALSE(hive_->registry.link({10, 1})->faded)
+  ASSERT_TRUE(has_link({shm::Incarnation(10), 1}));
+  EXPECT_FALSE(hive_->registry.link({shm::Incarnation(10), 1})->faded)
       << "its reader would be told that it is gone, and would ask in vain to let go of it";
 }
 
@@ -257,16 +259,16 @@ TEST_F(RestoreTest, AnOwnerWhoseDetachWasCutShortHasNotLeftItsLinks) {
 TEST_F(RestoreTest, ARefusalThatIsRepeatedIsCountedOnceAndCostsTheKeeperNothing) {
   keep_life(5, 10);
   keep_living(6, 30);
-  keep_link({10, 1}, 5, 6, false);
+  keep_link({shm::Incarnation(10), 1}, 5, 6, false);
   restore_hive();
   Caller reader;
   reader.pid = 6;
-  reader.incarnation = 30;
-  const ReportRequest refusal{"it is not ready", 5, 10, 1, true};
+  reader.incarnation = shm::Incarnation(30);
+  const ReportRequest refusal{"it is not ready", 5, shm::Incarnation(10), 1, true};
   (void)said_to_keeper();
   end_link(*hive_, reader, refusal);
   EXPECT_NE(said_to_keeper(), 0U);
-  ASSERT_TRUE(has_link({10, 1})) << "the next life of its owner needs it";
+  ASSERT_TRUE(has_link({shm::Incarnation(10), 1})) << "the next life of its owner needs it";
   for (int time = 0; time < 3; ++time) end_link(*hive_, reader, refusal);
   EXPECT_EQ(said_to_keeper(), 0U);
   EXPECT_EQ(hive_->quarantined_links, 1U);
@@ -276,19 +278,19 @@ TEST_F(RestoreTest, AnAgentAtItsLimitOfLinksIsRefusedNewOnesAndKeepsItsOwn) {
   keep_living(5, 20);
   keep_life(6, 30);
   keep_life(7, 40);
-  keep_link({20, 1}, 5, 6, false);
+  keep_link({shm::Incarnation(20), 1}, 5, 6, false);
   restore_hive();
   constexpr std::uint32_t kMost = 2 * shm::kMaxAgents;
   LinkEntry left;  // a link of an earlier life counts too
   left.owner = 5;
   left.reader = 6;
   for (std::uint32_t serial = 2; serial <= kMost; ++serial) {
-    left.key = {10, serial};
+    left.key = {shm::Incarnation(10), serial};
     hive_->registry.add_link(left);
   }
-  const auto known = open_again({20, 1}, 5, 6);
+  const auto known = open_again({shm::Incarnation(20), 1}, 5, 6);
   EXPECT_TRUE(known) << known.error().text;
-  const auto refused = open_again({20, 2}, 5, 7);
+  const auto refused = open_again({shm::Incarnation(20), 2}, 5, 7);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kFull);
 }
@@ -305,9 +307,9 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
   restore_hive();
   const auto& untold = hive_->registry.agent(5)->untold;
   ASSERT_EQ(untold.size(), kTold);
-  EXPECT_EQ(untold.front().incarnation, 1001 - kTold);
-  EXPECT_EQ(untold.back().incarnation, 1000U);
-  EXPECT_EQ(hive_->registry.agent(100)->untold_ends, std::vector<std::uint64_t>{1000});
+  EXPECT_EQ(untold.front().incarnation, shm::Incarnation(1001 - kTold));
+  EXPECT_EQ(untold.back().incarnation, shm::Incarnation(1000));
+  EXPECT_EQ(hive_->registry.agent(100)->untold_ends, std::vector{shm::Incarnation(1000)});
   EXPECT_TRUE(hive_->registry.agent(100 + kTold)->untold_ends.empty())
       << "nobody will be told of it";
 }
@@ -325,7 +327,7 @@ TEST_F(RestoreTest, TheParentWithTheMostUntoldDeathsLosesSomeOfThem) {
     child.temporary = true;
     child.dead = true;
     child.taken_over = true;
-    child.untold_ends = {incarnation++};
+    child.untold_ends = {shm::Incarnation(incarnation++)};
     keep(child);
   };
   keep_life(5, 10);
@@ -370,7 +372,7 @@ TEST_F(RestoreTest, NobodyIsToldOfADeathIfTheParentIsDead) {
   parent.dead = true;
   keep(parent);
   LifeRecord child = child_of(5, 6, 20);
-  child.untold_ends = {20};
+  child.untold_ends = {shm::Incarnation(20)};
   keep(child);
   restore_hive();
   EXPECT_TRUE(hive_->registry.agent(6)->untold_ends.empty());
@@ -382,18 +384,18 @@ TEST_F(RestoreTest, BothEndsOfAChildAreToldAndOnlyTheLastOneIsFinal) {
   LifeRecord child = child_of(5, 6, 40);
   child.temporary = true;
   child.dead = true;
-  child.untold_ends = {20, 40};
+  child.untold_ends = {shm::Incarnation(20), shm::Incarnation(40)};
   keep(child);
   LifeRecord between = child_of(5, 7, 30);
-  between.untold_ends = {30};
+  between.untold_ends = {shm::Incarnation(30)};
   keep(between);
   restore_hive();
   const auto& untold = hive_->registry.agent(5)->untold;
   ASSERT_EQ(untold.size(), 3U);
-  EXPECT_EQ(untold[0].incarnation, 20U);
+  EXPECT_EQ(untold[0].incarnation, shm::Incarnation(20));
   EXPECT_EQ(untold[0].state, shm::AgentState::kAway) << "it had another life";
-  EXPECT_EQ(untold[1].incarnation, 30U);
-  EXPECT_EQ(untold[2].incarnation, 40U);
+  EXPECT_EQ(untold[1].incarnation, shm::Incarnation(30));
+  EXPECT_EQ(untold[2].incarnation, shm::Incarnation(40));
   EXPECT_EQ(untold[2].state, shm::AgentState::kDead);
 }
 
@@ -403,7 +405,7 @@ TEST_F(RestoreTest, TheDeadRestOnceTheirParentWasTold) {
   child.temporary = true;
   child.dead = true;
   child.taken_over = true;
-  child.untold_ends = {20};
+  child.untold_ends = {shm::Incarnation(20)};
   keep(child);
   LifeRecord told = child;
   told.pid = 7;

@@ -28,12 +28,15 @@ class ParsingOutbox : public test::DeafOutbox {
 
 constexpr const char* kTexts[] = {"a", "b", "king", "", "queue:x", "3", "a/b", "\xff"};
 
+shm::Incarnation take_life(Feed& feed, const Caller& caller) {
+  if (feed.take<std::uint8_t>() % 2 == 0) return caller.incarnation;
+  return shm::Incarnation(feed.take<std::uint64_t>());
+}
+
 // The request of each kind, filled from the feed.
 Request make_request(Feed& feed, const Caller& caller) {
   const auto number = [&] { return feed.take<std::uint8_t>() % 8U; };
-  const auto life = [&] {
-    return feed.take<std::uint8_t>() % 2 == 0 ? caller.incarnation : feed.take<std::uint64_t>();
-  };
+  const auto life = [&] { return take_life(feed, caller); };
   const auto text = [&] { return std::string(kTexts[number()]); };
   switch (feed.below(18)) {
     case 0: {
@@ -90,13 +93,14 @@ Request make_request(Feed& feed, const Caller& caller) {
       if (number() == 0) return AwaitRequest{text(), number() % 2 == 0};
       return ForgetRequest{text(), number() % 2 == 0};
     case 14:
-      return LettersRequest{number(), number() % 2 == 0 ? "purge" : "requeue", life(), number(), 0};
+      return LettersRequest{number(), number() % 2 == 0 ? "purge" : "requeue", life().value(),
+                            number(), 0};
     case 15:
-      return LettersDoneRequest{number(), life(), text()};
+      return LettersDoneRequest{number(), life().value(), text()};
     case 16:
-      return KeptLettersRequest{life()};
+      return KeptLettersRequest{life().value()};
     default:
-      return KeptLetterRequest{life(), number()};
+      return KeptLetterRequest{life().value(), number()};
   }
 }
 

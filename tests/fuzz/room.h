@@ -15,10 +15,10 @@ namespace beeline::fuzz {
 inline constexpr std::uint32_t kVictimPid = 9;
 inline constexpr std::uint32_t kHostilePid = 7;
 inline constexpr std::uint32_t kHonestPid = 8;
-inline constexpr std::uint64_t kVictimLife =
-    6000;  // after test::kReaderLife; it may inherit the home of that life
-inline constexpr shm::LinkKey kHostileKey{1000, 1};
-inline constexpr shm::LinkKey kHonestKey{2000, 1};
+// After test::kReaderLife; it may inherit the home of that life.
+inline constexpr shm::Incarnation kVictimLife{6000};
+inline constexpr shm::LinkKey kHostileKey{shm::Incarnation(1000), 1};
+inline constexpr shm::LinkKey kHonestKey{shm::Incarnation(2000), 1};
 inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
 inline constexpr std::uint32_t kCapacity = 64;
 

@@ -199,7 +199,8 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
   for (const auto& identity :
        {shm::link_identity(request.contract, pid + 1, victim->pid(), key),
         shm::link_identity(request.contract, pid, pid, key),
-        shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation - 1, 1}),
+        shm::link_identity(request.contract, pid, victim->pid(),
+                           {shm::Incarnation(key.incarnation.value() - 1), 1}),
         shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation, 2})}) {
     auto made = *segment::Owned::create_link("link", layout);
     shm::init_link(shm::Link(made.data(), request.contract), identity);

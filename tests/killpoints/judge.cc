@@ -29,7 +29,7 @@ std::string verify(const char* what, const std::byte* base, std::size_t bytes, s
 // The checks on the segments of one life that need no other segment.
 std::string verify_life(const Life& life, shm::Taken taken) {
   const segment::Owned& home = life.receiver->home().memory();
-  const std::string who = fmt::format("agent {} life {}", life.pid, life.incarnation);
+  const std::string who = fmt::format("agent {} life {}", life.pid, life.incarnation.value());
   auto found = verify((who + " home").c_str(), home.data(), home.size(), taken);
   if (found.empty())
     found = verify((who + " link").c_str(), life.whole.data(), life.whole.size(), taken);

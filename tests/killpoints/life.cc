@@ -92,15 +92,15 @@ World::World(const shm::HomeOptions& options)
       directory_(need(control::DirectorySegment::create(kHive, kEpoch, shm::kMinMaxPayload))),
       status_(need(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes))),
       bell_(need(os::create_event_fd())) {
-  shm::init_status(status(), kReceiverPid, 1);
+  shm::init_status(status(), kReceiverPid, shm::Incarnation(1));
   share_with_children(status_.data(), status_.size());
   share_with_children(&directory_.view().header(), shm::DirectoryLayout::kBytes);
   for (const std::uint32_t pid : {kSenderPid, kReceiverPid}) {
     directory_.set_record(need(directory_.take_index()), record_of(pid));
   }
   if (!directory_.publish()) throw RigError{"the directory cannot be published"};
-  sender_ = &add(kSenderPid, kReceiverPid, 1'000);
-  receiver_ = &add(kReceiverPid, kSenderPid, 2'000);
+  sender_ = &add(kSenderPid, kReceiverPid, shm::Incarnation(1'000));
+  receiver_ = &add(kReceiverPid, kSenderPid, shm::Incarnation(2'000));
   for (Life* life : {sender_, receiver_}) {
     life->receiver->home().set_ready();
     name(*life);
@@ -128,14 +128,14 @@ Image World::image() const {
 }
 
 Life& World::life_that_counts(const Life& agent) {
-  const std::uint64_t named = directory_.view().agent(agent.index).incarnation;
+  const shm::Incarnation named = directory_.view().agent(agent.index).incarnation;
   for (const auto& life : lives_) {
     if (life->pid == agent.pid && life->incarnation == named) return *life;
   }
   throw RigError{"the directory names a life that never was"};
 }
 
-Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnation) {
+Life& World::add(std::uint32_t pid, std::uint32_t peer, shm::Incarnation incarnation) {
   auto life = std::make_unique<Life>();
   life->world = this;
   life->pid = pid;
@@ -167,11 +167,11 @@ Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnatio
 void World::make_path(Life& life) {
   life.path = send::SendPath(
       life.pid, life.home().control().reserved_ids,
-      [this](std::uint32_t pid, std::uint64_t incarnation) { return find(pid, incarnation); });
+      [this](std::uint32_t pid, shm::Incarnation incarnation) { return find(pid, incarnation); });
   life.path.set_directory(directory_.view());
 }
 
-send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
+send::PeerLife World::find(std::uint32_t pid, shm::Incarnation incarnation) const {
   for (const auto& life : lives_) {
     if (life->pid != pid || life->incarnation != incarnation) continue;
     return {{&status(), bell_.get()}, &*life->shown, true};
@@ -193,7 +193,7 @@ void World::connect(Life& reader, Life& owner) {
 }
 
 Life& World::make_life(const Life& before) {
-  std::uint64_t last = 0;
+  shm::Incarnation last;
   for (const auto& life : lives_) {
     if (life->pid == before.pid) last = std::max(last, life->incarnation);
   }

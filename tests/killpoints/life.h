@@ -37,7 +37,7 @@ struct Life {
   std::uint32_t pid = 0;
   std::uint32_t peer = 0;   // its pid
   std::uint32_t index = 0;  // of its word in the directory
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation;
   std::unique_ptr<receive::Receiver> receiver;
   std::optional<send::OutLink> out;
   std::optional<shm::LinkView> shown;  // `out` as its reader sees it
@@ -82,13 +82,13 @@ class World {
   void replace_receiver(Life& next) { receiver_ = &next; }
   void replace_sender(Life& next) { sender_ = &next; }
 
-  [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
+  [[nodiscard]] send::PeerLife find(std::uint32_t pid, shm::Incarnation incarnation) const;
   // `reader` learns of the link of `owner`: it gives the link a row and a bank, and the sender's
   // half knows the bank.
   static void connect(Life& reader, Life& owner);
 
  private:
-  Life& add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnation);
+  Life& add(std::uint32_t pid, std::uint32_t peer, shm::Incarnation incarnation);
   void make_path(Life& life);
 
   shm::HomeOptions options_;

@@ -48,7 +48,7 @@ Meeting::Meeting(const Race& race)
 }
 
 shm::StatusPage& Meeting::page() {
-  const auto* const known = rig_->world.find(kReceiverPid, 2'000).bell.page;
+  const auto* const known = rig_->world.find(kReceiverPid, shm::Incarnation(2'000)).bell.page;
   return *reinterpret_cast<shm::StatusPage*>(reinterpret_cast<std::uintptr_t>(known));
 }
 
@@ -58,7 +58,7 @@ void Meeting::hang_bell() {
   rig_->receiver().links().all().front()->set_bell({&page(), bell});
   Life& sender = rig_->sender();
   sender.path = send::SendPath(sender.pid, sender.home().control().reserved_ids,
-                               [this, bell](std::uint32_t pid, std::uint64_t incarnation) {
+                               [this, bell](std::uint32_t pid, shm::Incarnation incarnation) {
                                  send::PeerLife found = rig_->world.find(pid, incarnation);
                                  found.bell.event_fd = bell;
                                  found.known = incarnation != unknown_life_;
@@ -128,7 +128,7 @@ void Meeting::bring() {
     case Race::About::kTurn:
       // A copy is the only message that is followed by neither a fence nor a ring.
       path.write_copy(link, {.payload = rig_->planned.back()->payload, .id = 1}, 1);
-      unknown_life_ = 0;
+      unknown_life_ = shm::kNoIncarnation;
       path.refresh(link);
       return;
   }

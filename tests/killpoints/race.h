@@ -58,8 +58,8 @@ class Meeting {
   os::UniqueFd bell_;
   wake::BellSet no_bells_;
   wake::Waiter waiter_;
-  Life* sleeper_ = nullptr;         // the one that receives
-  std::uint64_t unknown_life_ = 0;  // the life with a bell that the sender does not know yet
+  Life* sleeper_ = nullptr;        // the one that receives
+  shm::Incarnation unknown_life_;  // the life with a bell that the sender does not know yet
   bool was_seen_ = false;
 };
 

@@ -62,7 +62,7 @@ TEST_F(ForgetTest, AForgottenAgentsMessagesAreDeadLettersAndItsNameIsFree) {
   TestAgent fresh;
   ASSERT_TRUE(is_ok(fresh.attach(named("worker"))));
   EXPECT_NE(fresh.pid(), old.pid());
-  EXPECT_EQ(fresh.attached.predecessor, 0U);
+  EXPECT_EQ(fresh.attached.predecessor, shm::kNoIncarnation);
 }
 
 TEST_F(ForgetTest, APurgeLetsTheMessagesGoToo) {

@@ -73,7 +73,7 @@ TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
   const ReportRequest lie{std::string(200, 'x'), lead.pid(), lead.attached.incarnation, 99};
   for (std::size_t i = 0; i < kReports; ++i) ASSERT_TRUE(is_ok(report(liar, lie)));
   // Another reporter still gets its line.
-  ASSERT_TRUE(is_ok(report(lead, {"mine", liar.pid(), 1, 1})));
+  ASSERT_TRUE(is_ok(report(lead, {"mine", liar.pid(), shm::Incarnation(1), 1})));
   const std::string by_liar = "event=report_refused reporter=" + std::to_string(liar.pid()) + " ";
   const std::string by_lead = "event=report_refused reporter=" + std::to_string(lead.pid()) + " ";
   ASSERT_TRUE(is_ok(liar.client.detach({})));
@@ -169,13 +169,14 @@ TEST_F(ReportsTest, ACoordinatorThatDoesNotReadHoldsNoReporterUp) {
   const std::int32_t coordinator = lead.client.status()->coordinator_pid;
   ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
   Result<void> last;
-  for (int i = 0; i < 100'000 && last; ++i) last = lead.client.report({"nothing", 1, 1, 1});
+  for (int i = 0; i < 100'000 && last; ++i)
+    last = lead.client.report({"nothing", 1, shm::Incarnation(1), 1});
   EXPECT_TRUE(has_error(last, ErrorCode::kFull));
-  EXPECT_TRUE(has_error(lead.client.fade(1, 1), ErrorCode::kFull));
+  EXPECT_TRUE(has_error(lead.client.fade(shm::Incarnation(1), 1), ErrorCode::kFull));
   EXPECT_FALSE(lead.client.closed()) << "the connection is as good as before";
   ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
   EXPECT_TRUE(is_ok(lead.client.status()));
-  EXPECT_TRUE(is_ok(lead.client.report({"nothing", 1, 1, 1})));
+  EXPECT_TRUE(is_ok(lead.client.report({"nothing", 1, shm::Incarnation(1), 1})));
 }
 
 TEST_F(ReportsTest, AnOwnerThatOpensAnEndedLinkAgainIsToldThatItHasEnded) {

@@ -340,7 +340,7 @@ constexpr std::size_t kAnswers = 5000;  // more than a socket holds, fewer than 
 void fill_socket_of(TestAgent& agent) {
   for (std::uint32_t i = 1; i <= kAnswers; ++i) {
     // The link does not exist: it has faded.
-    ASSERT_TRUE(eventually([&] { return agent.client.fade(1, i).has_value(); }));
+    ASSERT_TRUE(eventually([&] { return agent.client.fade(shm::Incarnation(1), i).has_value(); }));
   }
   int unread = -1;
   ASSERT_TRUE(eventually([&] {
@@ -378,7 +378,7 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
   start();
   TestAgent lead = agent(named("lead"));
   ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
-  std::vector<std::uint64_t> ended;
+  std::vector<shm::Incarnation> ended;
   for (const char* name : {"first", "second", "first", "third"}) {
     TestAgent worker = agent(named(name, "lead"));
     ASSERT_TRUE(is_ok(worker.client.detach({})));
@@ -389,7 +389,7 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
   ASSERT_LT(before.answers, kAnswers) << "its socket was not full";
   ASSERT_EQ(before.deaths, 0U);
   ASSERT_TRUE(is_ok(lead.resume()));
-  std::vector<std::uint64_t> told;
+  std::vector<shm::Incarnation> told;
   while (told.size() < ended.size()) {
     const auto died = lead.next<DiedAnnouncement>(5s);
     ASSERT_TRUE(died.has_value()) << told.size() << " of " << ended.size() << " deaths were told";

@@ -295,7 +295,7 @@ TEST_F(CoordinatorTest, ATemporaryAgentIsFinallyDeadAndItsMailBecomesDeadLetters
   // The name is free again, for another agent.
   TestAgent next = agent(named("once"));
   EXPECT_NE(next.pid(), died->pid);
-  EXPECT_EQ(next.attached.predecessor, 0U);
+  EXPECT_EQ(next.attached.predecessor, shm::kNoIncarnation);
 }
 
 TEST_F(CoordinatorTest, DetachingLeavesTheNameAwayOrDead) {
@@ -317,7 +317,7 @@ TEST_F(CoordinatorTest, FadedLinksAreForgottenAndSaidSo) {
   TestAgent lead = agent(named("lead"));
   TestAgent worker = agent(named("worker"));
   ASSERT_TRUE(is_ok(worker.open(lead.pid())));
-  const std::uint64_t old = worker.attached.incarnation;
+  const shm::Incarnation old = worker.attached.incarnation;
   ASSERT_TRUE(is_ok(worker.client.detach({})));
   Client client = connect();
   EXPECT_EQ(client.links_to(lead.pid()).value(), (std::vector<shm::LinkKey>{{old, 1}}));

@@ -240,7 +240,7 @@ void resume_the_life_of_a_peer(Attacker& self) {
   control::ResumeRequest claim;
   claim.as.name = "victim";
   claim.pid = self.board.victim_agent;
-  claim.incarnation = self.board.victim_incarnation;
+  claim.incarnation = shm::Incarnation(self.board.victim_incarnation);
   claim.parent_pid = 1;
   claim.ready = true;
   const auto resumed = client->resume(claim, -1, -1, -1);
@@ -252,7 +252,7 @@ void resume_the_life_of_a_peer(Attacker& self) {
 // refused.
 void open_a_link_in_the_name_of_a_peer(Attacker& self) {
   const shm::LinkContract contract = self.link->view().contract();
-  const shm::LinkKey key{self.board.victim_incarnation, 77};
+  const shm::LinkKey key{shm::Incarnation(self.board.victim_incarnation), 77};
   const auto forged = send::OutLink::create("forged", self.board.victim_agent,
                                             self.board.victim_agent, key, contract);
   ASSERT_TRUE(forged);

@@ -228,7 +228,7 @@ TEST_F(ShmDump, FindsTheReceiptsOfALinkInTheOppositeOne) {
   EXPECT_NE(of_hive("").out.find("; 1 link: unknown how many were taken"), std::string::npos);
   Sample opposite(shm::LinkLayout(test::kSmallContract).bytes);
   const shm::Link link(opposite.data(), test::kSmallContract);
-  shm::init_link(link, shm::link_identity(test::kSmallContract, 9, 7, {5000, 3}));
+  shm::init_link(link, shm::link_identity(test::kSmallContract, 9, 7, {shm::Incarnation(5000), 3}));
   shm::open_bank(link.bank(2), test::kSenderLink, 4, 0);
   hold(std::move(opposite), "link-9-5000-3-7");
   const Outcome outcome = of_hive("--agent queen --json");

@@ -298,7 +298,8 @@ void write_directory(DirectoryWriter& writer) {
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
     for (std::uint32_t i = 0; i < kRecords; ++i) records[i] = record_of(round, i);
     writer.publish(records.data(), kRecords);
-    for (std::uint32_t i = 0; i < kRecords; ++i) writer.set_word(i, {round, AgentState::kRunning});
+    for (std::uint32_t i = 0; i < kRecords; ++i)
+      writer.set_word(i, {shm::Incarnation(round), AgentState::kRunning});
     writer.set_agent_count(kRecords);
   }
 }
@@ -307,7 +308,7 @@ void write_directory(DirectoryWriter& writer) {
 std::uint64_t read_directory(const DirectoryView& view) {
   std::uint64_t last = 0;
   for (std::uint32_t i = 0; last < kRounds; i = (i + 1) % kRecords) {
-    const std::uint64_t named = view.agent(i).incarnation;
+    const std::uint64_t named = view.agent(i).incarnation.value();
     AgentRecord record;
     if (!view.read_record(i, record)) continue;
     if (record.pid == 0 && record.restarts == 0 && last == 0) {  // nothing was published yet

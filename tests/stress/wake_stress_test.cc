@@ -45,7 +45,7 @@ constexpr auto kHangs = 100s;
 constexpr WaitPolicy kHidesNothing{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
 constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
 constexpr std::size_t kBank = 0;
-constexpr std::uint64_t kLife = 1;
+constexpr shm::Incarnation kLife{1};
 constexpr std::uint32_t kFirstPid = 2;
 // In loads of a word that stays in the cache.
 constexpr int kStep = 4;
@@ -64,7 +64,7 @@ class End {
       : waiter_(page(), bells_, kHidesNothing),
         link_(send::OutLink::create("wake-stress", pid, peer, {kLife, pid}, kContract).value()),
         link_view_(link_.memory().data(), kContract),
-        sender_(pid, reserved_ids_, [this](std::uint32_t, std::uint64_t) {
+        sender_(pid, reserved_ids_, [this](std::uint32_t, shm::Incarnation) {
           // Without a bell, so that we ring ourselves right after the send, and know whether that
           // rang.
           return send::PeerLife{{}, &other_->link_view_, true};

@@ -326,10 +326,10 @@ TEST_F(AloneTest, NothingIsTakenFromALinkThatIsNotOpen) {
   link.show_receipts_in({});
   expect_closed();
   link.show_receipts_in(sink);
-  link.begin_life(0);  // its owner rings a later life of ours
-  peer.own.view().control().watching.publish(test::kReaderLife);
+  link.begin_life(shm::kNoIncarnation);  // its owner rings a later life of ours
+  peer.own.view().control().watching.publish(test::kReaderLife.value());
   expect_closed();
-  link.begin_life(~0ULL);
+  link.begin_life(shm::Incarnation(~0ULL));
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
   peer.say();
   receiver_->quarantine(link, "a lie");

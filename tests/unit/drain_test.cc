@@ -26,7 +26,7 @@ class DrainTest : public test::ReceiverTest {
   // A sender that sleeps on an eventfd, and gets no CPU when it is rung.
   struct Sleeper {
     explicit Sleeper(Peer& peer) {
-      shm::init_status(page(), peer.pid, 1000);
+      shm::init_status(page(), peer.pid, shm::Incarnation(1000));
       peer.link->set_bell({&page(), event.get()});
     }
     void fall_asleep() {

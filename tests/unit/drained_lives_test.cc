@@ -10,9 +10,9 @@ using test::Peer;
 class DrainedLivesTest : public test::ReceiverTest {};
 
 TEST_F(DrainedLivesTest, AnEarlierLifeOfTheSameAgentIsDrainedFirstWhateverLiesBetween) {
-  Peer& oldest = join(100, 1000);
-  join(100, 2000);  // the life between sent nothing
-  Peer& newest = join(100, 3000);
+  Peer& oldest = join(100, shm::Incarnation(1000));
+  join(100, shm::Incarnation(2000));  // the life between sent nothing
+  Peer& newest = join(100, shm::Incarnation(3000));
   const std::uint64_t last = newest.say();
   const std::uint64_t first = oldest.say();
   EXPECT_FALSE(newest.link->open());
@@ -25,9 +25,9 @@ TEST_F(DrainedLivesTest, AnEarlierLifeOfTheSameAgentIsDrainedFirstWhateverLiesBe
 
 TEST_F(DrainedLivesTest, AnEarlierLifeIsDrainedFirstAlsoIfItsLinkCameLater) {
   start({.policy = shm::OrderPolicy::kFifo});
-  Peer& newest = join(100, 3000);
-  Peer& oldest = join(100, 1000);
-  Peer& between = join(100, 2000);
+  Peer& newest = join(100, shm::Incarnation(3000));
+  Peer& oldest = join(100, shm::Incarnation(1000));
+  Peer& between = join(100, shm::Incarnation(2000));
   between.counter = 1;  // a life continues the ids of the life before
   newest.counter = 2;
   const std::uint64_t last = newest.say();
@@ -41,9 +41,9 @@ TEST_F(DrainedLivesTest, AnEarlierLifeIsDrainedFirstAlsoIfItsLinkCameLater) {
 }
 
 TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
-  Peer& mute = join(100, 1000);
-  Peer& liar = join(100, 2000);
-  Peer& newest = join(100, 3000);
+  Peer& mute = join(100, shm::Incarnation(1000));
+  Peer& liar = join(100, shm::Incarnation(2000));
+  Peer& newest = join(100, shm::Incarnation(3000));
   for (Peer* peer : {&mute, &liar, &newest}) peer->say();
   mute.link->set_may_send(false);
   receiver_->quarantine(*liar.link, "a test says so");
@@ -56,14 +56,14 @@ TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
 
 // The life between was passed over when the earlier one came, so the newest waited for none.
 TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatCameLateAndIsGone) {
-  Peer& between = join(100, 2000);
-  Peer& newest = join(100, 3000);
+  Peer& between = join(100, shm::Incarnation(2000));
+  Peer& newest = join(100, shm::Incarnation(3000));
   close_receipts(*between.link);
   between.link->set_owner_gone(true);
   receiver_->links().arrange(*between.link);
   EXPECT_EQ(receiver_->links().looked_at(), 1U);
   EXPECT_EQ(newest.link->older(), nullptr);
-  Peer& oldest = join(100, 1000);
+  Peer& oldest = join(100, shm::Incarnation(1000));
   EXPECT_EQ(newest.link->older(), oldest.link);
   EXPECT_EQ(between.link->older(), oldest.link);
   ASSERT_TRUE(receiver_->remove(*oldest.link));
@@ -77,8 +77,8 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
   std::vector<InLink*> links;
   for (const auto& [life, serial] : std::vector<std::pair<std::uint64_t, std::uint32_t>>{
            {1000, 2}, {2000, 2}, {1000, 3}, {2000, 1}, {1000, 1}, {500, 1}}) {
-    peers.push_back(std::make_unique<Peer>(100, life, serial));
-    peers.back()->own = test::make_link(100, test::kReaderPid, {life, serial});
+    peers.push_back(std::make_unique<Peer>(100, shm::Incarnation(life), serial));
+    peers.back()->own = test::make_link(100, test::kReaderPid, {shm::Incarnation(life), serial});
     links.push_back(test::must(beeline::test::add_in_link(*receiver_, peers.back()->own, 100)));
   }
   for (InLink* link : links) {

@@ -17,7 +17,7 @@ class DrainedRunTest : public test::ReceiverTest {
  protected:
   DrainedRunTest() {
     start({}, 4096);
-    peer_ = &join(100, 1000, kLongLanes);
+    peer_ = &join(100, shm::Incarnation(1000), kLongLanes);
     peer_->link->put_off_end(kNotDue);
   }
   bool look_short() { return receiver_->drain_turn(Reach::kShortOfTheEnd); }
@@ -66,7 +66,7 @@ TEST_F(DrainedRunTest, ALookGoesToTheEndWhereThatIsDueAndOnceMoreLater) {
 
 TEST_F(DrainedRunTest, ATableWithoutRoomShowsNoEnd) {
   start({}, 32);
-  Peer& peer = join(100, 1000, kLongLanes);
+  Peer& peer = join(100, shm::Incarnation(1000), kLongLanes);
   peer.say_often(31);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer.receipt(), 30U) << "a run of 16, and what there is room for";

@@ -58,7 +58,7 @@ TEST(SegmentNames, EachKindIsReadWhole) {
   ASSERT_TRUE(home);
   EXPECT_EQ(home->kind, shm::SegmentKind::kHome);
   EXPECT_EQ(home->pid, 9U);
-  EXPECT_EQ(home->incarnation, 5000U);
+  EXPECT_EQ(home->incarnation, shm::Incarnation(5000));
   EXPECT_TRUE(parse_segment_name("beeline-h-status-9-5000", "h"));
   EXPECT_TRUE(parse_segment_name("beeline-h-directory-70", "h"));
   const auto link = parse_segment_name("beeline-h-link-7-1000-1-9", "h");
@@ -260,7 +260,7 @@ TEST_F(DumpTest, ALifeThatTheDirectoryDoesNotNameYetIsAlive) {
     return all.all()[1].live;
   };
   using State = shm::AgentState;
-  EXPECT_TRUE(is_live({test::kReaderLife - 1, State::kRunning}));
+  EXPECT_TRUE(is_live({shm::Incarnation(test::kReaderLife.value() - 1), State::kRunning}));
   EXPECT_TRUE(is_live({test::kReaderLife, State::kRunning}));
   EXPECT_FALSE(is_live({test::kReaderLife, State::kAway}));
   EXPECT_FALSE(is_live({test::kReaderLife, State::kDead}));
@@ -304,8 +304,8 @@ TEST_F(DumpTest, EntriesLeadToTheirLinkAndItsStringsOrNowhere) {
   EXPECT_NE(dump_segment(all.all()[0], all).dump().find("\"type\":\"task\""), std::string::npos);
   EXPECT_EQ(all.find_home(test::kReader), &all.all()[0]);
   EXPECT_EQ(all.find_home(test::kSender), nullptr);
-  EXPECT_EQ(all.find_link(test::kSender, {1000, 77}), nullptr);
-  EXPECT_EQ(all.find_link(test::kSender, {77, 1}), nullptr);
+  EXPECT_EQ(all.find_link(test::kSender, {shm::Incarnation(1000), 77}), nullptr);
+  EXPECT_EQ(all.find_link(test::kSender, {shm::Incarnation(77), 1}), nullptr);
   EXPECT_EQ(string_of(&link, 0), "");
   EXPECT_EQ(string_of(&link, 1), "task");
   EXPECT_EQ(string_of(&link, 200), "#200");
@@ -347,9 +347,9 @@ TEST_F(DumpTest, FreePlacesAndDeadAgentsAreNotListed) {
                                       test::sample_record(0, 0, ""),
                                       test::sample_record(8, 1, "gone")};
   using State = shm::AgentState;
-  writer.set_word(0, {10, State::kRunning});
-  writer.set_word(1, {20, State::kDead});
-  writer.set_word(2, {30, State::kDead});
+  writer.set_word(0, {shm::Incarnation(10), State::kRunning});
+  writer.set_word(1, {shm::Incarnation(20), State::kDead});
+  writer.set_word(2, {shm::Incarnation(30), State::kDead});
   writer.set_agent_count(3);
   writer.publish(records, 3);
   const Segments all = all_of(saved(std::move(sample), "directory"));

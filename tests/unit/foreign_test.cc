@@ -18,7 +18,7 @@ using test::must;
 using test::Peer;
 
 constexpr std::uint32_t kOwner = 7;
-constexpr shm::LinkKey kKey{1000, 3};
+constexpr shm::LinkKey kKey{shm::Incarnation(1000), 3};
 const shm::SegmentIdentity kPromised =
     shm::link_identity(kContract, kOwner, test::kReaderPid, kKey);
 
@@ -79,7 +79,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
   refused(it.size_bytes, layout_.bytes - 1, ErrorCode::kBadSegment, "size");
   refused(it.owner_pid, kOwner + 1, ErrorCode::kBadSegment, "owner");
   refused(it.peer_pid, kOwner, ErrorCode::kBadSegment, "owner");
-  refused(it.owner_incarnation, kKey.incarnation + 1, ErrorCode::kBadSegment, "owner");
+  refused(it.owner_incarnation, kKey.incarnation.value() + 1, ErrorCode::kBadSegment, "owner");
   refused(it.serial, kKey.serial + 1, ErrorCode::kBadSegment, "owner");
   refused(it.layout_major, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 9.2");
   refused(it.layout_minor, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 1.9");
@@ -268,20 +268,21 @@ TEST(ForeignCheck, AHomeNeedsALegalCapacity) {
     auto made = must(segment::Owned::create("home", shm::HomeLayout(16).bytes, shm::kPage));
     shm::HomeOptions options;
     options.capacity = 16;
-    shm::init_home(shm::Home(made.data(), 16), options, kOwner, 1000);
+    shm::init_home(shm::Home(made.data(), 16), options, kOwner, shm::Incarnation(1000));
     shm::Home(made.data(), 16).control().capacity = said;
     return made;
   };
   EXPECT_EQ(control::home_capacity(home(16).fd()), 16U);
-  EXPECT_TRUE(control::check_home(home(16).fd(), kOwner, 1000));
+  EXPECT_TRUE(control::check_home(home(16).fd(), kOwner, shm::Incarnation(1000)));
   for (const std::uint32_t said : {0U, 17U, 0xffffffffU}) {
     EXPECT_EQ(control::home_capacity(home(said).fd()), 0U) << said;
-    EXPECT_EQ(control::check_home(home(said).fd(), kOwner, 1000).error().code,
+    EXPECT_EQ(control::check_home(home(said).fd(), kOwner, shm::Incarnation(1000)).error().code,
               ErrorCode::kBadSegment);
   }
   // A legal size, but not that of its file.
-  EXPECT_EQ(control::check_home(home(32).fd(), kOwner, 1000).error().code, ErrorCode::kBadSegment);
-  EXPECT_EQ(control::check_home(home(16).fd(), kOwner + 1, 1000).error().code,
+  EXPECT_EQ(control::check_home(home(32).fd(), kOwner, shm::Incarnation(1000)).error().code,
+            ErrorCode::kBadSegment);
+  EXPECT_EQ(control::check_home(home(16).fd(), kOwner + 1, shm::Incarnation(1000)).error().code,
             ErrorCode::kBadSegment);
   EXPECT_EQ(control::home_capacity(-1), 0U) << "no file at all";
   EXPECT_EQ(control::home_capacity(must(os::create_memfd("short", 100)).get()), 0U);
@@ -289,10 +290,11 @@ TEST(ForeignCheck, AHomeNeedsALegalCapacity) {
 
 TEST(ForeignCheck, AStatusPageIsMappedOnlyWhenItIsOne) {
   auto made = must(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes));
-  EXPECT_FALSE(control::map_status(made.fd(), kOwner, 1000)) << "zeros";
-  shm::init_status(*reinterpret_cast<shm::StatusPage*>(made.data()), kOwner, 1000);
-  EXPECT_TRUE(control::map_status(made.fd(), kOwner, 1000));
-  EXPECT_FALSE(control::map_status(made.fd(), kOwner, 1001));
+  EXPECT_FALSE(control::map_status(made.fd(), kOwner, shm::Incarnation(1000))) << "zeros";
+  shm::init_status(*reinterpret_cast<shm::StatusPage*>(made.data()), kOwner,
+                   shm::Incarnation(1000));
+  EXPECT_TRUE(control::map_status(made.fd(), kOwner, shm::Incarnation(1000)));
+  EXPECT_FALSE(control::map_status(made.fd(), kOwner, shm::Incarnation(1001)));
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ inline OldReceipts receipts_in(const send::OutLink& old) {
 // A life that has taken over from another, with one peer. Between the links and the entries the
 // predecessor, which was fenced and still runs, does `meanwhile`.
 struct Heir {
-  Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, std::uint64_t life,
+  Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, shm::Incarnation life,
        const std::function<void()>& meanwhile = {})
       : receiver(must(HomeMemory::create("test", kReaderPid, life, small()))),
         back(make_link(kReaderPid, peer.pid, {life, 1})) {
     before.home().set_ready();
-    const std::uint64_t old_life = before.home().home().header().owner_incarnation;
+    const shm::Incarnation old_life(before.home().home().header().owner_incarnation);
     auto old = must(OldHome::accept(must(os::duplicate(before.home().fd())), kReaderPid, old_life));
     Predecessor predecessor(std::move(old), 1);
     link =

@@ -27,7 +27,7 @@ class HeirPathTest : public HeirTest {
       : memory_(must(segment::Owned::create("directory", shm::DirectoryLayout::kBytes,
                                             shm::DirectoryLayout::kBytes))),
         directory_(memory_.data(), 1, shm::kMinMaxPayload, 1),
-        path_(kHeirPeer, ids_, [this](std::uint32_t /*pid*/, std::uint64_t life) {
+        path_(kHeirPeer, ids_, [this](std::uint32_t /*pid*/, shm::Incarnation life) {
           if (on_look_) std::exchange(on_look_, nullptr)();
           const auto found = views_.find(life);
           return send::PeerLife{{}, found == views_.end() ? nullptr : &found->second, false};
@@ -39,17 +39,17 @@ class HeirPathTest : public HeirTest {
     say(kReaderLife, shm::AgentState::kRunning);
     path_.set_directory(directory_.view());
   }
-  void say(std::uint64_t life, shm::AgentState state) { directory_.set_word(0, {life, state}); }
+  void say(shm::Incarnation life, shm::AgentState state) { directory_.set_word(0, {life, state}); }
   // The life opens its link to the sender.
-  void show(const Heir& heir, std::uint64_t life) {
+  void show(const Heir& heir, shm::Incarnation life) {
     views_.emplace(life, shm::LinkView(heir.back.memory().data(), kContract));
   }
-  void follow(std::uint64_t life, shm::AgentState state) {
+  void follow(shm::Incarnation life, shm::AgentState state) {
     say(life, state);
     path_.follow(peer_->own);
   }
 
-  std::map<std::uint64_t, shm::LinkView> views_;
+  std::map<shm::Incarnation, shm::LinkView> views_;
   std::function<void()> on_look_;  // runs once, while the sender looks up a life
   segment::Owned memory_;
   shm::DirectoryWriter directory_;
@@ -160,9 +160,9 @@ TEST_F(HeirPathTest, ReceiptsOfTheLastLifeCountAfterItsEnd) {
 
 // The receiver had no process when the link was opened, so every later life may have inherited.
 TEST_F(HeirPathTest, EachLifeMayHaveInheritedIfNoneWasNamed) {
-  path_.set_place(peer_->own, 0, 0);
+  path_.set_place(peer_->own, 0, shm::kNoIncarnation);
   path_.set_place(peer_->own, 0, kReaderLife);
-  EXPECT_EQ(peer_->own.first_life, 0U);
+  EXPECT_EQ(peer_->own.first_life, shm::kNoIncarnation);
 }
 
 // The first life was named in the answer, and has gone before the sender looks.

@@ -150,7 +150,7 @@ class HeirLaneTest : public HeirTest {
     peer_ = &join(kHeirPeer);
     peer_->say_often(messages);
     Heir next = heir();
-    if (turned) peer_->own.view().control().watching.publish(kReaderLife + 1);
+    if (turned) peer_->own.view().control().watching.publish(kReaderLife.value() + 1);
     next.receiver.audit().look_at_living();
     peer_->own.view().slot(Lane::kNormal, 0).commit.publish(commit);
     next.receiver.audit().look_at_living();
@@ -188,7 +188,7 @@ TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
 TEST_F(HeirTest, AMessageThatTheSenderOverwritesAfterItTurnedToTheSuccessorCountsAsDone) {
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
-  peer_->own.view().control().watching.publish(kReaderLife + 1);
+  peer_->own.view().control().watching.publish(kReaderLife.value() + 1);
   next.receiver.audit().look_at_living();
   peer_->say_often(kContract.normal_slots);
   next.receiver.audit().look_at_living();
@@ -203,7 +203,7 @@ TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsD
   peer_->say();
   Heir next = heir();
   peer_->say_often(kTaken);
-  peer_->own.view().control().watching.publish(kReaderLife + 1);
+  peer_->own.view().control().watching.publish(kReaderLife.value() + 1);
   next.receiver.audit().look_at_living();
   EXPECT_FALSE(next.link->quarantined());
   EXPECT_EQ(next.lease_all(), ids(kTaken + 2 - kContract.normal_slots, kContract.normal_slots));
@@ -213,7 +213,8 @@ TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsD
 // The owner may overwrite for ever, so looks end, and other links get their turn.
 TEST_F(HeirTest, ALongRunThatWasWrittenOverIsPassedInLooksThatEnd) {
   constexpr shm::LinkContract kLong{4096, 16, shm::kMinMaxPayload};
-  const auto own = must(send::OutLink::create("test", 101, kReaderPid, {1000, 1}, kLong));
+  const auto own =
+      must(send::OutLink::create("test", 101, kReaderPid, {shm::Incarnation(1000), 1}, kLong));
   InLink& link = *must(beeline::test::add_in_link(*receiver_, own, 101));
   link.allow_for_others();
   for (std::uint64_t at = 0; at < kLong.normal_slots; ++at) {
@@ -233,17 +234,17 @@ TEST_F(HeirTest, ALongRunThatWasWrittenOverIsPassedInLooksThatEnd) {
 TEST_F(HeirTest, ALinkWhoseOwnerRingsALaterLifeOfOursIsThatLifes) {
   peer_->say();
   auto& watching = peer_->own.view().control().watching;
-  watching.publish(kReaderLife + 1);
+  watching.publish(kReaderLife.value() + 1);
   EXPECT_FALSE(receiver_->drain_all());
   EXPECT_FALSE(receiver_->drain_from(kHeirPeer));
   EXPECT_TRUE(receiver_->all_empty()) << "there is nothing for us";
   peer_->link->set_owner_gone(true);  // our own directory shows its end
   EXPECT_FALSE(peer_->link->faded());
   peer_->link->set_owner_gone(false);
-  watching.publish(kReaderLife);
+  watching.publish(kReaderLife.value());
   EXPECT_TRUE(receiver_->drain_all());
   peer_->say();
-  watching.publish(kReaderLife - 1);  // it has not found us yet
+  watching.publish(kReaderLife.value() - 1);  // it has not found us yet
   EXPECT_TRUE(receiver_->drain_all());
 }
 

@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 class History : public testing::Test {
  protected:
-  History() { shm::init_history(memory_.data(), "worker", test::kSender, 1000); }
+  History() { shm::init_history(memory_.data(), "worker", test::kSender, shm::Incarnation(1000)); }
 
   void write(std::uint64_t counter, std::string_view preview = {}) {
     writer_.write(test::sample_row(counter), bytes_of(preview));

@@ -7,12 +7,12 @@ namespace {
 
 TEST(AgentWord, ZeroIsAVacantPlace) {
   EXPECT_EQ(AgentWord{}.pack(), 0U);
-  EXPECT_EQ(AgentWord::unpack(0), (AgentWord{0, AgentState::kVacant}));
+  EXPECT_EQ(AgentWord::unpack(0), (AgentWord{shm::kNoIncarnation, AgentState::kVacant}));
 }
 
 TEST(AgentWord, EveryStateAndTheLargestIncarnationSurviveOneWord) {
   for (std::uint8_t state = 0; state <= static_cast<std::uint8_t>(AgentState::kDead); ++state) {
-    for (const std::uint64_t life : {std::uint64_t{0}, std::uint64_t{1}, kMaxIncarnation}) {
+    for (const Incarnation life : {Incarnation(0), Incarnation(1), Incarnation(kMaxIncarnation)}) {
       const AgentWord word{life, static_cast<AgentState>(state)};
       EXPECT_EQ(AgentWord::unpack(word.pack()), word);
     }
@@ -21,7 +21,7 @@ TEST(AgentWord, EveryStateAndTheLargestIncarnationSurviveOneWord) {
 
 TEST(AgentWord, AStateOfAnotherVersionIsKeptAndCalledUnknown) {
   const AgentWord word = AgentWord::unpack(5ULL << 8 | 0xff);
-  EXPECT_EQ(word.incarnation, 5U);
+  EXPECT_EQ(word.incarnation, Incarnation(5));
   EXPECT_EQ(to_string(word.state), "unknown");
 }
 
@@ -55,9 +55,9 @@ TEST(MessageId, IdsOfOneSenderRise) {
 }
 
 TEST(LinkKey, BothPartsNameALink) {
-  EXPECT_EQ((LinkKey{5, 1}), (LinkKey{5, 1}));
-  EXPECT_NE((LinkKey{5, 1}), (LinkKey{5, 2}));
-  EXPECT_NE((LinkKey{5, 1}), (LinkKey{6, 1}));
+  EXPECT_EQ((LinkKey{shm::Incarnation(5), 1}), (LinkKey{shm::Incarnation(5), 1}));
+  EXPECT_NE((LinkKey{shm::Incarnation(5), 1}), (LinkKey{shm::Incarnation(5), 2}));
+  EXPECT_NE((LinkKey{shm::Incarnation(5), 1}), (LinkKey{shm::Incarnation(6), 1}));
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ static_assert(!std::is_constructible_v<SlabIndex, EntryIndex>);
 static_assert(!std::is_constructible_v<RowIndex, SlabIndex>);
 static_assert(!std::is_constructible_v<LinkSlot, RowIndex>);
 static_assert(!std::is_constructible_v<LinkSlot, SlabIndex>);
+static_assert(!std::is_constructible_v<Incarnation, EntryIndex>);
+static_assert(!std::is_convertible_v<std::uint64_t, Incarnation>);
+static_assert(!std::is_convertible_v<Incarnation, std::uint64_t>);
 static_assert(!std::is_convertible_v<std::uint32_t, EntryIndex>);
 static_assert(!std::is_convertible_v<EntryIndex, std::uint32_t>);
 static_assert(!std::is_invocable_v<std::equal_to<>, EntryIndex, RowIndex>);
@@ -29,6 +32,7 @@ static_assert(!std::is_invocable_v<std::equal_to<>, EntryIndex, SlabIndex>);
 static_assert(sizeof(EntryIndex) == sizeof(std::uint32_t));
 static_assert(sizeof(RowIndex) == sizeof(std::uint16_t));
 static_assert(sizeof(SlabIndex) == sizeof(std::uint32_t));
+static_assert(sizeof(Incarnation) == sizeof(std::uint64_t));
 static_assert(std::is_trivially_copyable_v<EntryIndex>);
 
 TEST(Ids, AnIdIsOrderedAndFoundByItsNumber) {
@@ -37,6 +41,7 @@ TEST(Ids, AnIdIsOrderedAndFoundByItsNumber) {
   EXPECT_EQ(EntryIndex(), EntryIndex(0));
   EntryIndex at(3);
   EXPECT_EQ(++at, EntryIndex(4));
+  EXPECT_EQ(at + 3, EntryIndex(7));
   EXPECT_TRUE((std::unordered_set{EntryIndex(3), EntryIndex(7)}).contains(EntryIndex(7)));
 }
 

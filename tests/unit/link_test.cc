@@ -181,10 +181,11 @@ TEST(ReceiptBank, SeveralLivesOfAPeerHaveOneEachUntilAllAreTaken) {
   test::LinkMemory memory;
   for (std::uint32_t i = 0; i < kBanks; ++i) {
     ASSERT_EQ(vacant_bank(memory.link), i);
-    open_bank(memory.link.bank(i), {100 + i, 1}, i, 0);
+    open_bank(memory.link.bank(i), {shm::Incarnation(100 + i), 1}, i, 0);
   }
   EXPECT_EQ(vacant_bank(memory.link), kBanks);
-  for (std::uint32_t i = 0; i < kBanks; ++i) EXPECT_EQ(memory.view.find_bank({100 + i, 1}), i);
+  for (std::uint32_t i = 0; i < kBanks; ++i)
+    EXPECT_EQ(memory.view.find_bank({shm::Incarnation(100 + i), 1}), i);
 }
 
 TEST(ReceiptBank, AClosedOneIsVacantAndItsStampsCountNoMore) {

@@ -52,7 +52,8 @@ class OutLinkTest : public test::ReceiverTest {
 };
 
 TEST_F(OutLinkTest, ANameThatIsTooLongIsNoSegment) {
-  EXPECT_FALSE(send::OutLink::create(std::string(300, 'x'), 1, 2, {1, 1}, test::kContract));
+  EXPECT_FALSE(send::OutLink::create(std::string(300, 'x'), 1, 2, {shm::Incarnation(1), 1},
+                                     test::kContract));
 }
 
 TEST_F(OutLinkTest, ASlabIsOfTheClassThatFitsOrOfTheNext) {
@@ -195,7 +196,7 @@ TEST_F(OutLinkTest, ABankThatBelongsToAnotherByNowTellsNoLie) {
   bank().cursors[0].publish(2);
   (void)link_->not_taken();
   shm::close_bank(bank());
-  shm::open_bank(bank(), {4711, 1}, 2, 0);
+  shm::open_bank(bank(), {shm::Incarnation(4711), 1}, 2, 0);
   EXPECT_FALSE(link_->was_lied_to());
   EXPECT_EQ(link_->receipts.bank, shm::kBanks);
   bank().cursors[0].publish(3);
@@ -215,13 +216,14 @@ TEST_F(OutLinkTest, ANewLifeOfTheReaderGoesOnFromTheOneBefore) {
   send();
   send(shm::kFlagSlab);
   bank().cursors[0].publish(2);  // the second slab is not taken
-  const send::OutLink next = test::make_link(test::kReaderPid, kFarPid, {6000, 1});
+  const send::OutLink next =
+      test::make_link(test::kReaderPid, kFarPid, {shm::Incarnation(6000), 1});
   const shm::LinkView shown(next.memory().data(), test::kContract);
-  const auto turn = [&](std::uint64_t first_life) {
+  const auto turn = [&](shm::Incarnation first_life) {
     link_->first_life = first_life;
-    link_->turn_to(shown, 6000);
+    link_->turn_to(shown, shm::Incarnation(6000));
   };
-  turn(0);
+  turn(shm::kNoIncarnation);
   EXPECT_EQ(link_->receipts.bank, shm::kBanks) << "it shows none for us";
   EXPECT_EQ(link_->lanes[0].cursor(), 0U) << "what the one before says is heard no more";
   const ReceiptSink sink{&next.view(), &next.memory(), 0};
@@ -229,9 +231,9 @@ TEST_F(OutLinkTest, ANewLifeOfTheReaderGoesOnFromTheOneBefore) {
   for (shm::SlabIndex slab(0); slab.value() < 2; ++slab) next.view().stamp(0, slab).publish(99);
   shm::open_bank(next.view().bank(0), link_->key(), 2, 0);
   link_->receipts.opposite = nullptr;
-  turn(0);
+  turn(shm::kNoIncarnation);
   EXPECT_EQ(link_->slabs.out(), 1U) << "a stamp above all is void; what lies in a lane is not free";
-  turn(6000);
+  turn(shm::Incarnation(6000));
   EXPECT_EQ(link_->receipts.bank, 0U);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using shm::AgentState;
 
-constexpr std::uint64_t kLife = 1000;
+constexpr shm::Incarnation kLife{1000};
 constexpr std::uint32_t kPlace = 3;
 
 class PeerRecordTest : public receive::test::ReceiverTest {
@@ -18,7 +18,7 @@ class PeerRecordTest : public receive::test::ReceiverTest {
             "directory", shm::DirectoryLayout::kBytes, shm::DirectoryLayout::kBytes))),
         directory_(memory_.data(), 1, shm::kMinMaxPayload, 1) {}
   // Whether the owner of a new link has ended by this word.
-  bool has_ended_by(std::uint64_t life, AgentState state) {
+  bool has_ended_by(shm::Incarnation life, AgentState state) {
     receive::InLink& link = *join(next_pid_++, kLife).link;
     PeerRecord owner(link);
     directory_.set_word(kPlace, {life, state});
@@ -34,12 +34,13 @@ class PeerRecordTest : public receive::test::ReceiverTest {
 
 TEST_F(PeerRecordTest, TheWordOfAnOwnerSaysWhetherItHasEnded) {
   EXPECT_FALSE(has_ended_by(kLife, AgentState::kRunning));
-  EXPECT_FALSE(has_ended_by(kLife - 1, AgentState::kRunning)) << "its life is still to come";
+  EXPECT_FALSE(has_ended_by(shm::Incarnation(kLife.value() - 1), AgentState::kRunning))
+      << "its life is still to come";
   EXPECT_TRUE(has_ended_by(kLife, AgentState::kStarting)) << "a successor takes over";
   EXPECT_TRUE(has_ended_by(kLife, AgentState::kAway));
   EXPECT_TRUE(has_ended_by(kLife, AgentState::kDead));
   EXPECT_TRUE(has_ended_by(kLife + 1, AgentState::kRunning));
-  EXPECT_TRUE(has_ended_by(0, AgentState::kVacant));
+  EXPECT_TRUE(has_ended_by(shm::kNoIncarnation, AgentState::kVacant));
 }
 
 TEST_F(PeerRecordTest, AnOwnerWithoutAPlaceIsNotSeenToEnd) {

@@ -8,8 +8,8 @@ namespace beeline {
 namespace {
 
 constexpr Pid kOwner = 7;
-constexpr shm::LinkKey kEarly{1000, 1};
-constexpr shm::LinkKey kLate{2000, 1};
+constexpr shm::LinkKey kEarly{shm::Incarnation(1000), 1};
+constexpr shm::LinkKey kLate{shm::Incarnation(2000), 1};
 
 TEST(PostponedLinks, AreSharedWithTheLifeBeforeForAsLongAsTheyWait) {
   PostponedLinks links;

@@ -18,7 +18,7 @@
 namespace beeline::receive::test {
 
 inline constexpr std::uint32_t kReaderPid = 9;
-inline constexpr std::uint64_t kReaderLife = 5000;
+inline constexpr shm::Incarnation kReaderLife{5000};
 inline constexpr std::uint32_t kCapacity = 16;  // of the inbox: 14 ordinary messages, 2 urgent ones
 inline constexpr std::uint32_t kOrdinaryRoom = 14;
 inline constexpr shm::LinkContract kContract{32, 16, shm::kMinMaxPayload};
@@ -37,7 +37,7 @@ template <typename T>
 }
 
 struct Peer {
-  Peer(std::uint32_t pid_of_it, std::uint64_t life, std::uint32_t serial,
+  Peer(std::uint32_t pid_of_it, shm::Incarnation life, std::uint32_t serial,
        const shm::LinkContract& contract = kContract)
       : pid(pid_of_it),
         own(make_link(pid, kReaderPid, {life, 1}, contract)),
@@ -132,7 +132,7 @@ class ReceiverTest : public testing::Test {
   }
 
   // A peer with an open link.
-  Peer& join(std::uint32_t pid, std::uint64_t life = 1000,
+  Peer& join(std::uint32_t pid, shm::Incarnation life = shm::Incarnation(1000),
              const shm::LinkContract& contract = kContract) {
     const auto serial = static_cast<std::uint32_t>(peers_.size() + 1);
     peers_.push_back(std::make_unique<Peer>(pid, life, serial, contract));

@@ -19,7 +19,7 @@ TEST(Row, KilledBeforeItsNameIsStoredItCountsNothing) {
   row.serial.relaxed_store(1);
   row.owner_pid.relaxed_store(kSenderPid);
   EXPECT_EQ(drained_total(memory.view), 0U);
-  row.incarnation.publish(kInKey.incarnation);
+  row.incarnation.publish(kInKey.incarnation.value());
   EXPECT_EQ(drained_total(memory.view), 105U);
 }
 

@@ -14,8 +14,8 @@ namespace beeline::shm::test {
 
 inline constexpr std::uint32_t kSenderPid = 7;
 inline constexpr std::uint32_t kReceiverPid = 9;
-inline constexpr std::uint64_t kSenderLife = 1'000;
-inline constexpr std::uint64_t kReceiverLife = 2'000;
+inline constexpr shm::Incarnation kSenderLife{1'000};
+inline constexpr shm::Incarnation kReceiverLife{2'000};
 inline constexpr LinkKey kInKey{kSenderLife, 1};
 inline constexpr LinkContract kSmallContract{8, 4, kMinMaxPayload};
 

@@ -7,7 +7,7 @@
 namespace beeline::shm {
 namespace {
 
-constexpr SegmentIdentity kPromised{SegmentKind::kLink, 8192, 7, 9, 1000, 3};
+constexpr SegmentIdentity kPromised{SegmentKind::kLink, 8192, 7, 9, shm::Incarnation(1000), 3};
 
 struct FilledHeader : SegmentHeader {
   FilledHeader() : SegmentHeader{} { init_header(*this, kPromised); }

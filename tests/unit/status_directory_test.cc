@@ -36,8 +36,9 @@ TEST(Status, ZeroedMemoryMeansAwake) {
 TEST(Status, AFreshPageIsReadyAndNamesItsOwner) {
   test::Memory memory(kStatusBytes);
   auto& page = *reinterpret_cast<StatusPage*>(memory.base());
-  init_status(page, 9, 2000);
-  const SegmentIdentity promised{SegmentKind::kStatus, kStatusBytes, 9, 0, 2000, 0};
+  init_status(page, 9, shm::Incarnation(2000));
+  const SegmentIdentity promised{
+      SegmentKind::kStatus, kStatusBytes, 9, 0, shm::Incarnation(2000), 0};
   EXPECT_EQ(check_header(page.header, kStatusBytes, promised), HeaderVerdict::kOk);
   EXPECT_EQ(page.header.ready.observe(), 1U);
   EXPECT_EQ(page.header.sections[0].offset, offsetof(StatusPage, sleep));
@@ -75,7 +76,8 @@ TEST_F(Directory, AFreshOneHasNoAgents) {
   EXPECT_EQ(view_.control().max_payload_bytes, kDefaultMaxPayload);
   EXPECT_EQ(view_.control().created_ns, 77U);
   for (const std::uint32_t i : {0U, 1U, kMaxAgents - 1}) EXPECT_EQ(view_.agent(i), AgentWord{});
-  const SegmentIdentity promised{SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, kEpoch, 0};
+  const SegmentIdentity promised{
+      SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, shm::Incarnation(kEpoch), 0};
   EXPECT_EQ(check_header(view_.header(), DirectoryLayout::kBytes, promised), HeaderVerdict::kOk);
   EXPECT_EQ(view_.header().ready.observe(), 1U);
 }
@@ -83,16 +85,17 @@ TEST_F(Directory, AFreshOneHasNoAgents) {
 TEST_F(Directory, TheFirstExtentIsEnoughForEveryAgentWord) {
   test::Memory first_extent(DirectoryLayout::kFirstExtent);
   DirectoryWriter writer(first_extent.base(), kEpoch, kDefaultMaxPayload, 0);
-  writer.set_word(kMaxAgents - 1, {3, AgentState::kDead});
-  EXPECT_EQ(writer.view().agent(kMaxAgents - 1), (AgentWord{3, AgentState::kDead}));
+  writer.set_word(kMaxAgents - 1, {shm::Incarnation(3), AgentState::kDead});
+  EXPECT_EQ(writer.view().agent(kMaxAgents - 1),
+            (AgentWord{shm::Incarnation(3), AgentState::kDead}));
 }
 
 TEST_F(Directory, TheWordOfAnAgentChangesByOneStore) {
   DirectoryWriter writer = make_writer();
-  writer.set_word(5, {10, AgentState::kRunning});
-  writer.set_word(6, {kMaxIncarnation, AgentState::kAway});
-  EXPECT_EQ(view_.agent(5), (AgentWord{10, AgentState::kRunning}));
-  EXPECT_EQ(view_.agent(6), (AgentWord{kMaxIncarnation, AgentState::kAway}));
+  writer.set_word(5, {shm::Incarnation(10), AgentState::kRunning});
+  writer.set_word(6, {Incarnation(kMaxIncarnation), AgentState::kAway});
+  EXPECT_EQ(view_.agent(5), (AgentWord{shm::Incarnation(10), AgentState::kRunning}));
+  EXPECT_EQ(view_.agent(6), (AgentWord{shm::Incarnation(kMaxIncarnation), AgentState::kAway}));
   EXPECT_EQ(view_.agent(7), AgentWord{});
 }
 

@@ -231,7 +231,7 @@ TEST_F(TakeoverTest, ASenderWithoutALifeOrARouteOrWithAFadedLinkIsNotWaitedFor) 
   registry.link(mute.own->key())->may_send = false;
   registry.link(faded.own->key())->faded = true;
   registry.link(strange.own->key())->owner = 4000;  // no agent has this pid
-  registry.agent(sender_->caller.pid)->current->incarnation += 1;
+  registry.agent(sender_->caller.pid)->current->incarnation = shm::Incarnation(1'000'000);
   end();
   ASSERT_EQ(agent_->letters().size(), 1U);
   EXPECT_EQ(agent_->letters()[0].from, sender_->caller.pid);

@@ -103,7 +103,8 @@ TEST(VerifyHostile, TheLargestCountsEnd) {
   const shm::Home home(sample.data(), test::kSmallInbox);
   home.control().rows_allocated.publish(shm::kMaxRows);
   for (std::uint16_t i = 0; i < shm::kMaxRows; ++i) {
-    shm::open_row(home.row(shm::RowIndex(i)), {1000U + i % 2, i / 2 + 1U}, test::kSender, 0, 0);
+    shm::open_row(home.row(shm::RowIndex(i)), {shm::Incarnation(1000U + i % 2), i / 2 + 1U},
+                  test::kSender, 0, 0);
   }
   shm::open_row(home.row(shm::RowIndex(0)), test::kSenderLink, test::kSender, 13, 0);
   EXPECT_TRUE(is_sound(sample.bytes(), Taken::kAtRest));

@@ -23,8 +23,8 @@ namespace beeline::test {
 
 inline constexpr std::uint32_t kSender = 7;
 inline constexpr std::uint32_t kReader = 9;
-inline constexpr shm::LinkKey kSenderLink{1000, 1};
-inline constexpr std::uint64_t kReaderLife = 5000;
+inline constexpr shm::LinkKey kSenderLink{shm::Incarnation(1000), 1};
+inline constexpr shm::Incarnation kReaderLife{5000};
 inline constexpr shm::LinkContract kSmallContract{4, 2, shm::kMinMaxPayload};
 inline constexpr std::uint32_t kSmallInbox = 16;
 
@@ -161,10 +161,10 @@ inline Sample sample_directory() {
   const shm::AgentRecord records[] = {sample_record(1, 0, "king"), sample_record(7, 1, "queen"),
                                       sample_record(9, 1, "lead"), sample_record(11, 9, "worker")};
   using State = shm::AgentState;
-  writer.set_word(0, {10, State::kRunning});
-  writer.set_word(1, {1000, State::kRunning});
+  writer.set_word(0, {shm::Incarnation(10), State::kRunning});
+  writer.set_word(1, {shm::Incarnation(1000), State::kRunning});
   writer.set_word(2, {kReaderLife, State::kAway});
-  writer.set_word(3, {0, State::kStarting});
+  writer.set_word(3, {shm::kNoIncarnation, State::kStarting});
   writer.set_agent_count(4);
   writer.publish(records, 4);
   writer.publish(records, 4);

@@ -97,7 +97,7 @@ TEST(Verify, SoundSegmentsPassHoweverTheyWereTaken) {
 
 TEST(Verify, SegmentsOfTheDefaultSizesPass) {
   Sample home(shm::HomeLayout(shm::kDefaultInboxCapacity).bytes);
-  shm::init_home(shm::Home(home.data(), shm::kDefaultInboxCapacity), {}, 3, 4);
+  shm::init_home(shm::Home(home.data(), shm::kDefaultInboxCapacity), {}, 3, shm::Incarnation(4));
   shm::Home(home.data(), shm::kDefaultInboxCapacity).header().ready.publish(1);
   EXPECT_EQ(name_of(shm::verify_segment(home.bytes())), "nothing");
 }
@@ -231,7 +231,7 @@ TEST(Verify, BrokenLinksAreNamed) {
                 {"bank.cursor", poke64(bank(offsetof(Bank, cursors)), ~0ULL)},
                 {"bank.reserved", poke64(bank(offsetof(Bank, reserved)), 1)},
                 {"bank.unique", [&](Sample& sample) {
-                   sample.poke<std::uint64_t>(bank(sizeof(Bank)), test::kReaderLife);
+                   sample.poke<std::uint64_t>(bank(sizeof(Bank)), test::kReaderLife.value());
                    sample.poke<std::uint32_t>(bank(sizeof(Bank) + offsetof(Bank, serial)), 3);
                  }}});
 }
@@ -466,7 +466,7 @@ TEST(Verify, BrokenDirectoriesAreNamed) {
                 {"directory.reserved", poke64(control(offsetof(Control, reserved)), 1)},
                 {"agent.state", poke64(Layout::kWords + 8, 1000 << 8 | 5)},
                 {"agent.vacant", poke64(Layout::kWords + 8, 1000 << 8)},
-                {"agent.incarnation", word({0, shm::AgentState::kRunning})},
+                {"agent.incarnation", word({shm::kNoIncarnation, shm::AgentState::kRunning})},
                 {"agent.unique", word({test::kReaderLife, shm::AgentState::kRunning})},
                 {"record.pid", poke32(record(1, 0), shm::kMaxPid + 1)},
                 {"record.parent", poke32(record(1, offsetof(Record, parent_pid)), 7)},

@@ -24,7 +24,7 @@ class WaiterTest : public testing::Test {
   static std::int64_t longest() { return kLongest; }
 
   // Adds a peer of another user; it rings with the descriptor that is returned.
-  os::UniqueFd add_foreign(std::uint64_t life) {
+  os::UniqueFd add_foreign(shm::Incarnation life) {
     os::UniqueFd event = os::create_event_fd().value();
     bells_.add(life, os::duplicate(event.get()).value());
     return event;
@@ -173,7 +173,7 @@ TEST_F(WaiterTest, ASleepOnTheFutexIsNotRungAgain) {
 // ---- Peers of other users -----------------------------------------------------------------------
 
 TEST_F(WaiterTest, AWaiterWithAPeerOfAnotherUserNeverAnnouncesAFutexSleep) {
-  const os::UniqueFd peer = add_foreign(1);
+  const os::UniqueFd peer = add_foreign(shm::Incarnation(1));
   os::signal_event(peer.get());
   int looks = 0;
   EXPECT_TRUE(waiter_.wait(
@@ -192,7 +192,7 @@ TEST_F(WaiterTest, AWaiterThatMeetsAPeerOfAnotherUserInItsLastLookDoesNotBlockOn
   EXPECT_TRUE(waiter_.wait(
       kNever, [] { return false; },
       [&] {
-        if (!peer.valid()) peer = add_foreign(1);
+        if (!peer.valid()) peer = add_foreign(shm::Incarnation(1));
         if (looks > 0) {
           EXPECT_NE(said(), shm::Sleep::kFutex);
           os::signal_event(peer.get());
@@ -209,8 +209,8 @@ TEST_F(WaiterTest, AWaiterThatMeetsAPeerOfAnotherUserInItsLastLookDoesNotBlockOn
 }
 
 TEST_F(WaiterTest, EachBellWakesAndTheRingsOfOneAreSafeFromTheOthers) {
-  const os::UniqueFd first = add_foreign(1);
-  const os::UniqueFd second = add_foreign(2);
+  const os::UniqueFd first = add_foreign(shm::Incarnation(1));
+  const os::UniqueFd second = add_foreign(shm::Incarnation(2));
   for (const int bell : {bells_.own(), first.get(), second.get()}) {
     os::signal_event(bell);
     for (const os::UniqueFd* hostile : {&first, &second}) {
@@ -230,7 +230,7 @@ TEST_F(WaiterTest, APeerThatIsAddedLaterIsHeardByAWaitOutside) {
   EXPECT_TRUE(can_be_read(fd));
   waiter_.drain_events();
   EXPECT_FALSE(can_be_read(fd));
-  const os::UniqueFd peer = add_foreign(1);
+  const os::UniqueFd peer = add_foreign(shm::Incarnation(1));
   os::signal_event(peer.get());
   EXPECT_TRUE(can_be_read(fd));
   waiter_.drain_events();
@@ -238,15 +238,15 @@ TEST_F(WaiterTest, APeerThatIsAddedLaterIsHeardByAWaitOutside) {
 }
 
 TEST_F(WaiterTest, AForgottenPeerIsHeardNoMore) {
-  const os::UniqueFd gone = add_foreign(1);
-  const os::UniqueFd stays = add_foreign(2);
-  bells_.forget(1);
+  const os::UniqueFd gone = add_foreign(shm::Incarnation(1));
+  const os::UniqueFd stays = add_foreign(shm::Incarnation(2));
+  bells_.forget(shm::Incarnation(1));
   os::signal_event(gone.get());
   EXPECT_FALSE(can_be_read(bells_.joint()));
   os::signal_event(stays.get());
   EXPECT_TRUE(can_be_read(bells_.joint()));
   waiter_.drain_events();
-  bells_.forget(2);
+  bells_.forget(shm::Incarnation(2));
   EXPECT_FALSE(bells_.has_foreign());
   EXPECT_EQ(bells_.fd(), bells_.own()) << "nobody is left who could steal";
 }
@@ -254,7 +254,9 @@ TEST_F(WaiterTest, AForgottenPeerIsHeardNoMore) {
 TEST_F(WaiterTest, MoreBellsThanAreTakenAtOnceAreTakenOneTurnAfterTheOther) {
   constexpr std::uint64_t kMany = 100;
   std::vector<os::UniqueFd> peers;
-  for (std::uint64_t life = 1; life <= kMany; ++life) peers.push_back(add_foreign(life));
+  for (std::uint64_t life = 1; life <= kMany; ++life) {
+    peers.push_back(add_foreign(shm::Incarnation(life)));
+  }
   for (const os::UniqueFd& peer : peers) os::signal_event(peer.get());
   std::size_t turns = 0;
   for (; can_be_read(bells_.fd()) && turns < kMany; ++turns) waiter_.drain_events();

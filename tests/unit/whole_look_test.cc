@@ -17,7 +17,7 @@ TEST_F(WholeLookTest, AWholeLookTakesAllThatLiesInAllLanesWhateverATurnTakes) {
   std::uint32_t said = 0;
   for (std::uint32_t pid = 100; pid < 145; ++pid) {
     const std::uint32_t times = pid < 103 ? 512 : 1;
-    join(pid, 1000, kLong).say_often(times);
+    join(pid, shm::Incarnation(1000), kLong).say_often(times);
     said += times;
   }
   EXPECT_TRUE(receiver_->links().has_many());

@@ -65,18 +65,18 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
   EXPECT_EQ(open_back.contract, open.contract);
   EXPECT_TRUE(open_back.again);
 
-  ResumeRequest resume{attach, 12, shm::kMaxIncarnation, 2, true};
+  ResumeRequest resume{attach, 12, shm::Incarnation(shm::kMaxIncarnation), 2, true};
   const auto resume_back = parse_as<ResumeRequest>(build(resume, 9));
   EXPECT_EQ(resume_back.as.name, attach.name);
-  EXPECT_EQ(resume_back.incarnation, shm::kMaxIncarnation);
+  EXPECT_EQ(resume_back.incarnation, shm::Incarnation(shm::kMaxIncarnation));
   EXPECT_TRUE(resume_back.ready);
 
   EXPECT_EQ(parse_as<DetachRequest>(build(DetachRequest{{1, 5}}, 1)).empty,
             (std::vector<std::uint32_t>{1, 5}));
-  const auto links_back =
-      parse_as<LinksRequest>(build(LinksRequest{9, shm::kMaxIncarnation, true}, 1));
+  const auto links_back = parse_as<LinksRequest>(
+      build(LinksRequest{9, shm::Incarnation(shm::kMaxIncarnation), true}, 1));
   EXPECT_EQ(links_back.to, 9U);
-  EXPECT_EQ(links_back.from, shm::kMaxIncarnation);
+  EXPECT_EQ(links_back.from, shm::Incarnation(shm::kMaxIncarnation));
   EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
   EXPECT_EQ(parse_as<HistoryRequest>(build(HistoryRequest{2}, 1)).level, 2);
   EXPECT_EQ(parse_as<HistoryRequest>(R"({"op":"history","seq":1})").level, -1);
@@ -90,14 +90,16 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
 }
 
 TEST(Wire, AnswersAndAnnouncementsComeBackAsTheyWere) {
-  AttachedAnswer attached{5, 1ULL << 50, 3, "w", 2, 77, 1ULL << 49, 4};
+  AttachedAnswer attached{5,  shm::Incarnation(1ULL << 50), 3, "w", 2,
+                          77, shm::Incarnation(1ULL << 49), 4};
   const auto answer = parse_from_coordinator(build(Answer(attached), 6));
   ASSERT_TRUE(answer.has_value()) << answer.error().text;
   const auto& incoming = std::get<IncomingAnswer>(*answer);
   EXPECT_EQ(incoming.seq, 6U);
-  EXPECT_EQ(std::get<AttachedAnswer>(incoming.answer).incarnation, 1ULL << 50);
+  EXPECT_EQ(std::get<AttachedAnswer>(incoming.answer).incarnation, shm::Incarnation(1ULL << 50));
 
-  LinkAnnouncement link{5, "w", 3, 9, 1, {}, true, true, true, 77, true, OwnLink{2, {}}};
+  LinkAnnouncement link{5,    "w", 3,    shm::Incarnation(9), 1, {}, true, true,
+                        true, 77,  true, OwnLink{2, {}}};
   const auto announced = parse_from_coordinator(build(AnnouncedValue(link)));
   ASSERT_TRUE(announced.has_value()) << announced.error().text;
   const auto& back = std::get<LinkAnnouncement>(std::get<AnnouncedValue>(*announced));
@@ -120,8 +122,9 @@ TEST(Wire, AFullListFitsAPacket) {
   ListAnswer list;
   for (std::size_t i = 0; i < kMaxListedAgents; ++i) {
     list.agents.push_back({4095, shm::kMaxPid, shm::kMaxPid, std::string(kMaxNameBytes, '"'),
-                           Role::kArchitect, shm::AgentState::kStarting, shm::kMaxIncarnation,
-                           4194304, ~0U, true, shm::AgentActivity::kSleeping, ~0ULL, ~0ULL});
+                           Role::kArchitect, shm::AgentState::kStarting,
+                           shm::Incarnation(shm::kMaxIncarnation), 4194304, ~0U, true,
+                           shm::AgentActivity::kSleeping, ~0ULL, ~0ULL});
   }
   const std::string listing = build(Answer(list), ~0ULL);
   EXPECT_LE(listing.size(), kMaxPacketBytes);
@@ -155,8 +158,9 @@ TEST(Wire, AFullListFitsAPacket) {
   const KeptLettersAnswer letters{std::vector<KeptLetter>(kMaxListedLetters, letter), INT64_MAX};
   EXPECT_LE(build(Answer(letters), ~0ULL).size(), kMaxPacketBytes);
 
-  LinksAnswer links{std::vector<shm::LinkKey>(kMaxListedLinks, {shm::kMaxIncarnation, ~0U}),
-                    static_cast<std::int64_t>(shm::kMaxIncarnation)};
+  LinksAnswer links{
+      std::vector<shm::LinkKey>(kMaxListedLinks, {shm::Incarnation(shm::kMaxIncarnation), ~0U}),
+      static_cast<std::int64_t>(shm::kMaxIncarnation)};
   const std::string text = build(Answer(links), ~0ULL);
   EXPECT_LE(text.size(), kMaxPacketBytes);
   const auto back = parse_from_coordinator(text);
@@ -327,7 +331,7 @@ TEST(Names, NamesOfHivesNameADirectory) {
 TEST(Wire, TheEndOfALinkNamesReaderLinkAndReason) {
   EndedAnnouncement ended;
   ended.pid = 9;
-  ended.incarnation = 1000;
+  ended.incarnation = shm::Incarnation(1000);
   ended.serial = 3;
   ended.what = "unknown flag";
   const auto parsed = parse_from_coordinator(build(AnnouncedValue(ended)));

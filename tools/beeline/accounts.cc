@@ -30,7 +30,7 @@ constexpr auto kNotFound =
     "its home or a link to it is not among the segments of the keeper, or is damaged; see "
     "`shm-dump --verify`";
 
-using Key = std::pair<std::uint64_t, std::uint32_t>;  // of a link: incarnation, serial
+using Key = std::pair<shm::Incarnation, std::uint32_t>;  // of a link: incarnation, serial
 using Positions = std::array<std::uint64_t, shm::kLanes>;
 
 // How far a link was taken.
@@ -41,7 +41,7 @@ struct Taken {
 
 // The home that counts: the one of the newest incarnation that has finished its takeover.
 struct Home {
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation;
   shm::Balance balance;
   OldestEntries oldest;
   std::map<Key, Taken> rows;  // the rows that are open
@@ -96,7 +96,7 @@ void add_home(const Segment& segment, Look& look) {
     // The agent was killed while it closed this row: its messages are among the retired ones
     // already.
     if (view.u64(row) == 0 || (retired != 0 && closed_at == retired)) continue;
-    home.rows[{view.u64(row), view.u32(row + offsetof(shm::InRow, serial))}] = {
+    home.rows[{shm::Incarnation(view.u64(row)), view.u32(row + offsetof(shm::InRow, serial))}] = {
         {shape.cursor(view, i, shm::Lane::kNormal), shape.cursor(view, i, shm::Lane::kUrgent)},
         empty_until(view, shape, i, segment.now_ns)};
   }
@@ -220,7 +220,8 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
 // Whether the keeper holds a home of this agent, or is about to. An agent that was never ready has
 // none.
 bool keeps_home(const control::ListedAgent& agent) {
-  const bool is_away = agent.state == shm::AgentState::kAway && agent.incarnation != 0;
+  const bool is_away =
+      agent.state == shm::AgentState::kAway && agent.incarnation != shm::kNoIncarnation;
   return agent.state == shm::AgentState::kRunning || is_away;
 }
 

@@ -25,7 +25,7 @@ namespace beeline::cli {
 struct HistoryLine {
   Pid pid = 0;  // the agent that has written it
   std::string name;
-  std::uint64_t incarnation = 0;
+  shm::Incarnation incarnation{};
   shm::HistoryRing ring = shm::HistoryRing::kSend;
   std::uint64_t lost = 0;  // 0: this line is a row
   shm::HistoryItem item;
@@ -64,7 +64,7 @@ class Chronicle {
  private:
   struct Book {
     Pid pid = 0;
-    std::uint64_t incarnation = 0;
+    shm::Incarnation incarnation{};
     std::string name;
     segment::Foreign memory;
     std::vector<shm::HistoryReader> readers;

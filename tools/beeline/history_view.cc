@@ -118,7 +118,7 @@ bool HistoryFilter::takes(const HistoryLine& line, const HistoryNames& names) co
 }
 
 Json history_json(const HistoryLine& line, const HistoryNames& names) {
-  Json out{{"agent", line.name}, {"pid", line.pid}, {"incarnation", line.incarnation}};
+  Json out{{"agent", line.name}, {"pid", line.pid}, {"incarnation", line.incarnation.value()}};
   if (line.is_gap()) {
     out["ring"] = ring_word(line.ring);
     out["lost"] = line.lost;

@@ -71,8 +71,9 @@ const Segment* link_of_row(const Segments& all, const Segment& home, shm::RowInd
   const shm::HomeShape shape(shm::capacity_of(view));
   if (row.value() >= shape.rows_allocated(view)) return nullptr;
   const std::uint64_t at = shape.row_at(row);
-  return all.find_link(view.u32(at + offsetof(shm::InRow, owner_pid)),
-                       {view.u64(at), view.u32(at + offsetof(shm::InRow, serial))});
+  return all.find_link(
+      view.u32(at + offsetof(shm::InRow, owner_pid)),
+      {shm::Incarnation(view.u64(at)), view.u32(at + offsetof(shm::InRow, serial))});
 }
 
 class InboxReader {
@@ -177,7 +178,7 @@ class InboxReader {
   std::optional<shm::RowIndex> row_of(const Segment& link) const {
     for (shm::RowIndex i(0); i.value() < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
-      if (view_.u64(row) == link.incarnation() &&
+      if (view_.u64(row) == link.incarnation().value() &&
           view_.u32(row + offsetof(shm::InRow, serial)) == link.serial()) {
         return i;
       }
@@ -250,7 +251,7 @@ bool has_all(const Segments& all, std::string_view hive,
              const std::vector<shm::LinkKey>& in_links) {
   const auto paths = control::find_hive(hive);
   if (!paths) return false;
-  std::set<std::pair<std::uint64_t, std::uint32_t>> found;
+  std::set<std::pair<shm::Incarnation, std::uint32_t>> found;
   for (const Segment& segment : all.all()) {
     const auto name = dump::parse_segment_name(segment.source.name, paths->hive);
     if (name && name->kind == shm::SegmentKind::kLink) {

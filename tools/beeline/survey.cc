@@ -65,7 +65,7 @@ void Survey::look_at_processes(bool numbers_match) {
       process = fail(ErrorCode::kDenied,
                      "process numbers of this hive are those of another pid namespace than ours");
     } else {
-      process = settle(agent.os_pid, static_cast<std::int64_t>(agent.incarnation));
+      process = settle(agent.os_pid, static_cast<std::int64_t>(agent.incarnation.value()));
     }
   }
 }
@@ -94,9 +94,10 @@ std::optional<std::uint64_t> Survey::memory_bytes(Pid pid) const {
 
 std::optional<std::int64_t> Survey::up_ns(const ListedAgent& agent) const {
   if (!runs(agent)) return std::nullopt;
-  const std::int64_t up = agent.pid == control::kKingPid
-                              ? unix_ns_ - static_cast<std::int64_t>(agent.attached_ns)
-                              : (boot_us_ - static_cast<std::int64_t>(agent.incarnation)) * 1'000;
+  const std::int64_t up =
+      agent.pid == control::kKingPid
+          ? unix_ns_ - static_cast<std::int64_t>(agent.attached_ns)
+          : (boot_us_ - static_cast<std::int64_t>(agent.incarnation.value())) * 1'000;
   return std::max<std::int64_t>(up, 0);
 }
 

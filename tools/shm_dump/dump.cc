@@ -20,7 +20,7 @@ Json header_of(const Segment& segment, const Segments& all) {
   out["kind"] = shm::to_string(segment.kind());
   out["owner"] = agent_text(all, segment.owner_pid());
   out["owner_pid"] = segment.owner_pid();
-  out["incarnation"] = segment.incarnation();
+  out["incarnation"] = segment.incarnation().value();
   if (is_link) {
     out["reader"] = agent_text(all, segment.peer_pid());
     out["reader_pid"] = segment.peer_pid();

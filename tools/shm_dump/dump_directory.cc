@@ -66,7 +66,7 @@ Json dump_agent(const Agent& agent) {
           {"parent_pid", agent.record.parent_pid},
           {"role", role_name(agent.record.role)},
           {"state", agent.state},
-          {"incarnation", agent.word.incarnation},
+          {"incarnation", agent.word.incarnation.value()},
           {"index", agent.index},
           {"os_pid", agent.record.os_pid},
           {"uid", agent.record.uid},
@@ -151,7 +151,7 @@ void dump_directory(const Segment& segment, const Segments& all, Listing listing
   const auto dead = static_cast<std::size_t>(agents.end() - last);
   if (listing == Listing::kPresent) agents.erase(last, agents.end());
   out["directory"] = {
-      {"created_epoch", segment.incarnation()},
+      {"created_epoch", segment.incarnation().value()},
       {"epoch", current >> 1},
       {"current_buffer", current & 1},
       {"places", places},

@@ -99,8 +99,9 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   const Segment* link = nullptr;
   if (entry.word.row.value() < context.home.rows_allocated(view)) {
     const std::uint64_t row = context.home.row_at(entry.word.row);
-    link = context.all.find_link(view.u32(row + offsetof(shm::InRow, owner_pid)),
-                                 {view.u64(row), view.u32(row + offsetof(shm::InRow, serial))});
+    link = context.all.find_link(
+        view.u32(row + offsetof(shm::InRow, owner_pid)),
+        {shm::Incarnation(view.u64(row)), view.u32(row + offsetof(shm::InRow, serial))});
   }
   const auto payload = view.part(context.home.entry_at(entry.entry) +
                                      offsetof(shm::Entry, payload) + shm::extension_bytes(header),

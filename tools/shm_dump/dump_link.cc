@@ -136,7 +136,7 @@ std::optional<SlabSet> slabs_in_inbox(const LinkContext& link) {
     if (word.state == shm::EntryState::kFree || word.row.value() >= home.rows_allocated(view))
       continue;
     const std::uint64_t row = home.row_at(word.row);
-    if (view.u64(row) != link.segment.incarnation()) continue;
+    if (view.u64(row) != link.segment.incarnation().value()) continue;
     if (view.u32(row + offsetof(shm::InRow, serial)) != link.segment.serial()) continue;
     const auto header =
         view.load<shm::MessageHeader>(home.entry_at(i) + offsetof(shm::Entry, header));

@@ -21,6 +21,13 @@ bool take_number(std::string_view& text, T& out) {
   return true;
 }
 
+bool take_number(std::string_view& text, shm::Incarnation& out) {
+  std::uint64_t number = 0;
+  if (!take_number(text, number)) return false;
+  out = shm::Incarnation(number);
+  return true;
+}
+
 }  // namespace
 
 std::optional<SegmentName> parse_segment_name(std::string_view text, std::string_view hive) {

@@ -20,7 +20,7 @@ namespace beeline::dump {
 struct SegmentName {
   shm::SegmentKind kind = shm::SegmentKind::kNone;
   std::uint32_t pid = 0;
-  std::uint64_t incarnation = 0;  // for a directory: its epoch
+  shm::Incarnation incarnation{};  // for a directory: its epoch
   std::uint32_t serial = 0;
   std::uint32_t peer_pid = 0;
 };

@@ -61,8 +61,8 @@ std::uint32_t Segment::owner_pid() const {
 std::uint32_t Segment::peer_pid() const {
   return view().u32(offsetof(shm::SegmentHeader, peer_pid));
 }
-std::uint64_t Segment::incarnation() const {
-  return view().u64(offsetof(shm::SegmentHeader, owner_incarnation));
+shm::Incarnation Segment::incarnation() const {
+  return shm::Incarnation(view().u64(offsetof(shm::SegmentHeader, owner_incarnation)));
 }
 std::uint32_t Segment::serial() const { return view().u32(offsetof(shm::SegmentHeader, serial)); }
 
@@ -185,7 +185,7 @@ std::optional<Receipts> Segments::find_receipts(const Segment& link) const {
     const shm::LinkLayout layout(shm::contract_of(view));
     for (std::size_t i = 0; i < shm::kBanks; ++i) {
       const std::uint64_t at = layout.banks + i * sizeof(shm::ReceiptBank);
-      if (view.u64(at) != link.incarnation()) continue;
+      if (view.u64(at) != link.incarnation().value()) continue;
       if (view.u32(at + offsetof(shm::ReceiptBank, serial)) != link.serial()) continue;
       newest = Receipts{opposite, at, i};
     }
@@ -198,7 +198,7 @@ const Segment* Segments::find_home(std::uint32_t pid) const {
   return home == homes_.end() ? nullptr : home->second;
 }
 
-const Segment* Segments::find_status(std::uint64_t incarnation) const {
+const Segment* Segments::find_status(shm::Incarnation incarnation) const {
   const auto status = status_.find(incarnation);
   return status == status_.end() ? nullptr : status->second;
 }
@@ -218,7 +218,7 @@ std::optional<Progress> Segments::find_progress(const Segment& link) const {
     const shm::HomeShape shape(shm::capacity_of(view));
     for (shm::RowIndex row(0); row.value() < shape.rows_allocated(view); ++row) {
       const std::uint64_t at = shape.row_at(row);
-      if (view.u64(at) != link.incarnation()) continue;
+      if (view.u64(at) != link.incarnation().value()) continue;
       if (view.u32(at + offsetof(shm::InRow, serial)) != link.serial()) continue;
       raise(*home, at + offsetof(shm::InRow, cursors));
     }

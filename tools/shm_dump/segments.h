@@ -33,7 +33,7 @@ struct Segment {
   [[nodiscard]] shm::SegmentKind kind() const { return shm::kind_of(view()); }
   [[nodiscard]] std::uint32_t owner_pid() const;
   [[nodiscard]] std::uint32_t peer_pid() const;
-  [[nodiscard]] std::uint64_t incarnation() const;
+  [[nodiscard]] shm::Incarnation incarnation() const;
   [[nodiscard]] std::uint32_t serial() const;
   // A segment of this kind with valid geometry.
   [[nodiscard]] bool is_sound(shm::SegmentKind wanted) const { return !shape && kind() == wanted; }
@@ -80,7 +80,7 @@ class Segments {
   // takeover.
   [[nodiscard]] const Segment* find_home(std::uint32_t pid) const;
   // The status page of an incarnation; null if it is not among the segments.
-  [[nodiscard]] const Segment* find_status(std::uint64_t incarnation) const;
+  [[nodiscard]] const Segment* find_status(shm::Incarnation incarnation) const;
   // How far the reader has taken the link: from its row in the reader's home or from the receipts,
   // whichever is further. If the home has no row for it, the reader has taken nothing yet, or
   // everything; see hear_links(). Nothing if neither home nor receipts are among the segments.
@@ -106,7 +106,7 @@ class Segments {
   std::unordered_map<std::uint32_t, Agent> agents_;
   std::unordered_multimap<std::uint32_t, const Segment*> links_;  // by the pid of their owner
   std::unordered_map<std::uint32_t, const Segment*> homes_;       // the homes that count, by pid
-  std::unordered_map<std::uint64_t, const Segment*> status_;      // by the incarnation of their
+  std::unordered_map<shm::Incarnation, const Segment*> status_;   // by the incarnation of their
                                                                   // owner
   std::unordered_map<std::uint32_t, std::vector<shm::LinkKey>> counting_;  // by their reader
 };
