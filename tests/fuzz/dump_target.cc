@@ -37,16 +37,16 @@ os::UniqueFd save_pages(std::span<const std::byte> bytes) {
   return save(bytes, said > bytes.size() && said <= kLongest ? said : bytes.size());
 }
 
-void show(const os::UniqueFd& file, std::vector<dump::Segment> others) {
-  dump::Source source = dump::saved_file("/proc/self/fd/" + std::to_string(file.get()));
-  auto loaded = dump::load_segment(source);
+void show(const os::UniqueFd& file, std::vector<look::Segment> others) {
+  look::Source source = look::saved_file("/proc/self/fd/" + std::to_string(file.get()));
+  auto loaded = look::load_segment(source);
   if (!loaded) {
     FUZZ_DEMAND(!loaded.error().text.empty());
     return;
   }
   others.push_back(std::move(*loaded));
-  const dump::Segments all(std::move(others));
-  for (const dump::Segment& segment : all.all()) {
+  const look::Segments all(std::move(others));
+  for (const look::Segment& segment : all.all()) {
     const dump::Json document = dump::dump_segment(segment, all, dump::Listing::kAll);
     FUZZ_DEMAND(!document.dump(2, ' ', false, dump::Json::error_handler_t::replace).empty());
     FUZZ_DEMAND(!dump::text_of(document).empty());
@@ -68,11 +68,11 @@ BEELINE_FUZZ_TARGET(dump) {
   Sample sample = sound[which];
   scribble(feed, sample.bytes(), 64);
   // A home is shown with the help of its link, which may be the damaged one.
-  std::vector<dump::Segment> others;
+  std::vector<look::Segment> others;
   const std::size_t helper = which == 0 ? 1 : 0;
   Sample help = sound[helper];
   const os::UniqueFd file = save(help.bytes());
-  auto loaded = dump::load_segment(dump::saved_file("/proc/self/fd/" + std::to_string(file.get())));
+  auto loaded = look::load_segment(look::saved_file("/proc/self/fd/" + std::to_string(file.get())));
   FUZZ_DEMAND(loaded);
   others.push_back(std::move(*loaded));
   show(save(sample.bytes()), std::move(others));

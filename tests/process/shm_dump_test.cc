@@ -18,9 +18,9 @@
 #include <nlohmann/json.hpp>
 
 #include "src/control/hive_holder.h"
+#include "src/look/segments.h"
 #include "src/os/memfd.h"
 #include "tests/unit/verify_samples.h"
-#include "tools/shm_dump/segments.h"
 
 namespace beeline {
 namespace {
@@ -251,7 +251,7 @@ TEST_F(ShmDump, FindsSegmentsInOtherProcessesWhenTheKeeperHasEnded) {
 // The keeper moves a record that it holds to other descriptors.
 TEST_F(ShmDump, ASegmentThatItsHolderHasMovedIsFoundAllTheSame) {
   hold_hive();
-  const auto found = dump::find_segments(hive_);
+  const auto found = look::find_segments(hive_);
   ASSERT_TRUE(found) << found.error().text;
   ASSERT_EQ(found->size(), 4U);
   for (os::UniqueFd& fd : held_) {
@@ -259,15 +259,15 @@ TEST_F(ShmDump, ASegmentThatItsHolderHasMovedIsFoundAllTheSame) {
     ASSERT_TRUE(moved);
     fd = std::move(*moved);
   }
-  for (const dump::Source& source : *found) {
-    const auto segment = dump::load_segment(source);
+  for (const look::Source& source : *found) {
+    const auto segment = look::load_segment(source);
     ASSERT_TRUE(segment) << segment.error().text;
     EXPECT_EQ(segment->copy.bytes().size(),
               segment->view().u64(offsetof(shm::SegmentHeader, size_bytes)));
   }
   held_.pop_back();
   EXPECT_EQ(std::count_if(found->begin(), found->end(),
-                          [](const auto& source) { return bool(dump::open_source(source)); }),
+                          [](const auto& source) { return bool(look::open_source(source)); }),
             3)
       << "one that it has let go of is not there any more";
 }

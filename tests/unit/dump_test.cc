@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "src/look/escape.h"
+#include "src/look/segment_name.h"
 #include "src/os/memfd.h"
 #include "tests/unit/verify_samples.h"
 #include "tools/shm_dump/dump.h"
-#include "tools/shm_dump/escape.h"
 #include "tools/shm_dump/explain.h"
-#include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/text.h"
 
 namespace beeline::dump {

@@ -11,19 +11,19 @@
 #include "shm/verify.h"
 #include "src/control/agent_info.h"
 #include "src/control/hive_paths.h"
+#include "src/look/keeper_sight.h"
+#include "src/look/oldest.h"
+#include "src/look/segment_name.h"
+#include "src/look/segments.h"
+#include "src/look/source.h"
 #include "src/os/clock.h"
 #include "src/wake/waiter.h"
-#include "tools/beeline/oldest.h"
-#include "tools/shm_dump/keeper_sight.h"
-#include "tools/shm_dump/segment_name.h"
-#include "tools/shm_dump/segments.h"
-#include "tools/shm_dump/source.h"
 
 namespace beeline::cli {
 namespace {
 
-using dump::Segment;
-using dump::Source;
+using look::Segment;
+using look::Source;
 
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 constexpr auto kNotFound =
@@ -43,14 +43,14 @@ struct Taken {
 struct Home {
   shm::Incarnation incarnation;
   shm::Balance balance;
-  OldestEntries oldest;
+  look::OldestEntries oldest;
   std::map<Key, Taken> rows;  // the rows that are open
 };
 
 // The messages that the owner of a link has published.
 struct Published {
   Positions tails{};
-  std::array<LaneTimes, shm::kLanes> times;
+  std::array<look::LaneTimes, shm::kLanes> times;
 };
 using PublishedLinks = std::map<Key, Published>;
 
@@ -74,7 +74,7 @@ void add_link(const Segment& segment, Look& look) {
     const auto i = static_cast<std::size_t>(lane);
     const shm::LaneShape shape = shm::lane_shape(contract, layout, lane);
     published.tails[i] = shm::tail_of(segment.view(), shape);
-    published.times[i] = LaneTimes(segment.view(), shape, published.tails[i]);
+    published.times[i] = look::LaneTimes(segment.view(), shape, published.tails[i]);
   }
   look.links[segment.peer_pid()][{segment.incarnation(), segment.serial()}] = std::move(published);
 }
@@ -87,7 +87,7 @@ void add_home(const Segment& segment, Look& look) {
   const shm::HomeShape shape(shm::capacity_of(view));
   home = {segment.incarnation(),
           shm::balance_of(view, shape),
-          oldest_entries(view, shape, segment.now_ns),
+          look::oldest_entries(view, shape, segment.now_ns),
           {}};
   const std::uint64_t retired = view.u64(shape.control(offsetof(shm::HomeControl, retired)));
   for (shm::RowIndex i(0); i.value() < shape.rows_allocated(view); ++i) {
@@ -98,12 +98,12 @@ void add_home(const Segment& segment, Look& look) {
     if (view.u64(row) == 0 || (retired != 0 && closed_at == retired)) continue;
     home.rows[{shm::Incarnation(view.u64(row)), view.u32(row + offsetof(shm::InRow, serial))}] = {
         {shape.cursor(view, i, shm::Lane::kNormal), shape.cursor(view, i, shm::Lane::kUrgent)},
-        empty_until(view, shape, i, segment.now_ns)};
+        look::empty_until(view, shape, i, segment.now_ns)};
   }
 }
 
 Result<void> add(const Source& source, shm::SegmentKind kind, Look& look) {
-  const auto segment = dump::load_segment(source);
+  const auto segment = look::load_segment(source);
   if (segment) {
     kind == shm::SegmentKind::kLink ? add_link(*segment, look) : add_home(*segment, look);
     return {};
@@ -126,13 +126,13 @@ bool same_segments(const std::vector<Source>& a, const std::vector<Source>& b) {
 Result<Look> look_at_segments(std::string_view hive) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
-  const auto sources = dump::find_segments(hive);
+  const auto sources = look::find_segments(hive);
   if (!sources) return tl::unexpected(sources.error());
   Look look;
   look.segments = sources->size();
   for (const auto kind : {shm::SegmentKind::kLink, shm::SegmentKind::kHome}) {
     for (const Source& source : *sources) {
-      const auto name = dump::parse_segment_name(source.name, paths->hive);
+      const auto name = look::parse_segment_name(source.name, paths->hive);
       if (!name || name->kind != kind) continue;
       if (auto added = add(source, kind, look); !added) return tl::unexpected(added.error());
     }
@@ -142,14 +142,14 @@ Result<Look> look_at_segments(std::string_view hive) {
     if (::stat(source.path.c_str(), &found) == 0 && found.st_ino == source.inode) {
       const std::uint64_t bytes = static_cast<std::uint64_t>(found.st_blocks) * kBlockBytes;
       look.segment_bytes += bytes;
-      const auto name = dump::parse_segment_name(source.name, paths->hive);
+      const auto name = look::parse_segment_name(source.name, paths->hive);
       // The coordinator owns the directory.
       if (name) look.bytes_of[name->pid != 0 ? name->pid : control::kKingPid] += bytes;
     }
   }
   // The keeper moves a record that it holds to new descriptors. A search during the move may come
   // too late for the old descriptors and too early for the new ones.
-  const auto again = dump::find_segments(hive);
+  const auto again = look::find_segments(hive);
   if (!again) return tl::unexpected(again.error());
   look.whole = look.whole && same_segments(*sources, *again);
   return look;
@@ -176,7 +176,7 @@ void add_lanes(const PublishedLinks& links, const std::map<Key, Taken>& rows,
       if (!sent_ns) continue;
       const std::int64_t earliest_ns = std::min(taken.empty_until_ns, now_ns);
       account.oldest_waiting_ns =
-          older(account.oldest_waiting_ns, std::clamp(*sent_ns, earliest_ns, now_ns));
+          look::older(account.oldest_waiting_ns, std::clamp(*sent_ns, earliest_ns, now_ns));
     }
   }
   for (const auto& [key, taken] : rows) {
@@ -333,7 +333,7 @@ Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hiv
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
   HiveAccounts accounts;
-  accounts.hidden = dump::why_keeper_is_hidden(*paths);
+  accounts.hidden = look::why_keeper_is_hidden(*paths);
   const std::string reason = accounts.hidden.empty() ? kNotFound : accounts.hidden;
   std::map<Pid, Account> inboxes;
   // A segment that is only missing gets the same patience.

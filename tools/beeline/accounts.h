@@ -16,7 +16,7 @@
 #include <beeline/result.h>
 
 #include "src/control/client.h"
-#include "tools/shm_dump/source.h"
+#include "src/look/source.h"
 
 namespace beeline::cli {
 
@@ -67,7 +67,7 @@ struct HiveAccounts {
 // How long a look at accounts may take.
 struct Patience {
   int looks = 16;  // looks that found every segment, until every account adds up
-  std::chrono::nanoseconds missing = dump::kKeeperPatience;  // for a segment that is missing
+  std::chrono::nanoseconds missing = look::kKeeperPatience;  // for a segment that is missing
 };
 
 // Looks until every account adds up, because one look at a running agent spans several instants.

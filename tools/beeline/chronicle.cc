@@ -4,9 +4,9 @@
 #include <tuple>
 
 #include "src/control/hive_paths.h"
-#include "tools/shm_dump/escape.h"
-#include "tools/shm_dump/segment_name.h"
-#include "tools/shm_dump/source.h"
+#include "src/look/escape.h"
+#include "src/look/segment_name.h"
+#include "src/look/source.h"
 
 namespace beeline::cli {
 namespace {
@@ -15,7 +15,7 @@ std::string name_in(const segment::Foreign& memory) {
   const auto& control =
       *reinterpret_cast<const shm::HistoryControl*>(memory.data() + shm::HistoryLayout::kControl);
   const std::string_view whole(control.name, shm::kHistoryNameBytes);
-  return dump::escape(whole.substr(0, whole.find('\0')));
+  return look::escape(whole.substr(0, whole.find('\0')));
 }
 
 // The clock of rows ticks seldom, and a message is sent before it is taken.
@@ -30,13 +30,13 @@ int stage_of(const HistoryLine& line) {
 Result<void> Chronicle::find() {
   const auto paths = control::find_hive(hive_);
   if (!paths) return tl::unexpected(paths.error());
-  const auto sources = dump::find_segments(hive_);
+  const auto sources = look::find_segments(hive_);
   if (!sources) return tl::unexpected(sources.error());
-  for (const dump::Source& source : *sources) {
-    const auto name = dump::parse_segment_name(source.name, paths->hive);
+  for (const look::Source& source : *sources) {
+    const auto name = look::parse_segment_name(source.name, paths->hive);
     if (!name || name->kind != shm::SegmentKind::kHistory) continue;
     if (!known_.emplace(source.device, source.inode).second) continue;
-    auto fd = dump::open_source(source);
+    auto fd = look::open_source(source);
     if (!fd) continue;  // its holder has let it go meanwhile
     const auto promised = shm::history_identity(name->pid, name->incarnation);
     auto memory =

@@ -48,7 +48,7 @@ class Chronicle {
   explicit Chronicle(std::string hive) : hive_(std::move(hive)) {}
 
   // Finds the histories that are there now; call it again for new ones. One that is damaged, or of
-  // another layout, is counted and left out. Errors: those of dump::find_segments().
+  // another layout, is counted and left out. Errors: those of look::find_segments().
   [[nodiscard]] Result<void> find();
   // All rows that no call has returned yet, in the order of their times. Within one
   // tick of the clock (4 ms) come first the rows about sending, then those about taking, then the

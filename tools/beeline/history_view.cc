@@ -8,8 +8,8 @@
 
 #include "shm/entry.h"
 #include "src/control/name_search.h"
+#include "src/look/escape.h"
 #include "tools/beeline/times.h"
-#include "tools/shm_dump/escape.h"
 
 namespace beeline::cli {
 namespace {
@@ -26,7 +26,7 @@ std::string clock_text(std::int64_t unix_ms) {
 
 std::string type_of(const shm::HistoryItem& item) {
   const bool is_copy = (item.row.flags & shm::kFlagCopy) != 0;
-  return (is_copy ? std::string(kSiblingTraffic) : "") + dump::escape(item.type());
+  return (is_copy ? std::string(kSiblingTraffic) : "") + look::escape(item.type());
 }
 
 std::string_view reason_of(const HistoryRow& row) {
@@ -140,7 +140,7 @@ Json history_json(const HistoryLine& line, const HistoryNames& names) {
   out["reply_to"] = id_json(row.reply_to);
   out["trace"] = trace.empty() ? Json(nullptr) : Json(trace);
   out["reason"] = row.reason == 0 ? Json(nullptr) : Json(reason_of(row));
-  out["preview"] = row.preview_length == 0 ? Json(nullptr) : Json(dump::escape(line.item.shown()));
+  out["preview"] = row.preview_length == 0 ? Json(nullptr) : Json(look::escape(line.item.shown()));
   return out;
 }
 
@@ -160,7 +160,7 @@ std::string history_text(const HistoryLine& line, const HistoryNames& names, std
   if (row.cause != 0) text += " from " + id_text(row.cause);
   if (row.reason != 0) text += fmt::format(" ({})", reason_of(row));
   if (row.preview_length != 0) {
-    text += "  " + dump::escape(line.item.shown());
+    text += "  " + look::escape(line.item.shown());
     if (row.preview_length < row.length) text += "...";
   }
   return text + '\n';

@@ -17,11 +17,11 @@
 #include "src/control/agent_info.h"
 #include "src/control/letters_client.h"
 #include "src/control/trace_text.h"
+#include "src/look/escape.h"
 #include "tools/beeline/letters_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/verbs.h"
-#include "tools/shm_dump/escape.h"
 
 namespace beeline::cli {
 namespace {
@@ -161,7 +161,7 @@ std::string readable(std::string_view payload) {
   std::string text;
   while (!payload.empty()) {
     const std::size_t end = std::min(payload.find('\n'), payload.size());
-    text += dump::escape(payload.substr(0, end)) + '\n';
+    text += look::escape(payload.substr(0, end)) + '\n';
     payload.remove_prefix(std::min(end + 1, payload.size()));
   }
   return text;

@@ -9,8 +9,10 @@
 
 #include "src/control/letters_client.h"
 #include "src/control/name_search.h"
+#include "src/look/dead_payload.h"
+#include "src/look/escape.h"
+#include "src/look/inbox.h"
 #include "tools/beeline/verbs.h"
-#include "tools/shm_dump/escape.h"
 
 namespace beeline::cli {
 namespace {
@@ -39,22 +41,22 @@ bool is_living(const std::vector<control::ListedAgent>& agents, std::uint32_t pi
 LetterView view_of(const control::KeptLetter& letter) {
   LetterView view;
   view.to = letter.to;
-  view.agent = dump::escape(letter.to_name);
+  view.agent = look::escape(letter.to_name);
   view.held = true;
   view.kept = letter.kept;
   view.line.place = "dead";
   view.line.id = letter.id;
   view.line.reply_to = letter.reply_to;
   view.line.from = letter.from_name.empty() ? fmt::format("pid {}", letter.from)
-                                            : dump::escape(letter.from_name);
-  view.line.type = dump::escape(letter.type);
-  view.line.channel = dump::escape(letter.channel);
+                                            : look::escape(letter.from_name);
+  view.line.type = look::escape(letter.type);
+  view.line.channel = look::escape(letter.channel);
   view.line.rank = letter.rank;
   view.line.attempts = letter.attempts;
   view.line.bytes = letter.length;
   view.line.age_ms = letter.age_ms;
   view.line.reason = letter.reason;
-  view.line.preview = dump::escape(letter.preview);
+  view.line.preview = look::escape(letter.preview);
   if (letter.length > letter.preview.size()) view.line.preview += "...";
   return view;
 }
@@ -73,12 +75,12 @@ Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::
   std::vector<LetterView> letters;
   for (const Account& account : accounts.inboxes) {
     if (!account.is_readable() || account.dead == 0) continue;
-    auto inbox = look_into_inbox(client, hive, account.pid);
+    const auto inbox = look::read_inbox(client, hive, account.pid);
     // The agent may have ended since it was listed.
     if (!inbox && inbox.error().code == ErrorCode::kNoAgent) continue;
-    if (!inbox) return tl::unexpected(std::move(inbox.error()));
-    for (InboxLine& line : *inbox) {
-      if (line.place != "dead") continue;
+    if (!inbox) return tl::unexpected(inbox.error());
+    for (InboxLine& line : lines_of(*inbox)) {
+      if (line.place != to_string(InboxPlace::kDead)) continue;
       const std::uint32_t bytes = line.bytes;
       letters.push_back({account.pid, name_of(agents, account.pid), false, bytes, std::move(line)});
     }
@@ -157,7 +159,7 @@ Result<Letters> find_letters(control::Client& client, std::string_view hive,
 
 Result<std::string> read_letter(control::Client& client, std::string_view hive,
                                 const LetterView& letter) {
-  if (!letter.held) return read_dead_payload(hive, letter.to, letter.line.id);
+  if (!letter.held) return look::read_dead_payload(hive, letter.to, letter.line.id);
   auto whole = control::read_kept_letter(client, {letter.line.id, letter.to});
   if (!whole) return tl::unexpected(std::move(whole.error()));
   return std::move(whole->payload);

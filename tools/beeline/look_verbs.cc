@@ -15,6 +15,7 @@
 
 #include "shm/identity.h"
 #include "src/control/agent_info.h"
+#include "src/look/inbox.h"
 #include "tools/beeline/inbox_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/survey.h"
@@ -118,12 +119,13 @@ ExitCode inbox(const Context& context, const std::string& name) {
   if (!client) return complain(client.error());
   const auto pid = find_agent(*client, name);
   if (!pid) return complain(pid.error());
-  const auto lines = look_into_inbox(*client, context.hive, *pid);
-  if (!lines) return complain(lines.error());
+  const auto inbox = look::read_inbox(*client, context.hive, *pid);
+  if (!inbox) return complain(inbox.error());
+  const std::vector<InboxLine> lines = lines_of(*inbox);
   if (context.json) {
-    print_json(inbox_json(*lines));
+    print_json(inbox_json(lines));
   } else {
-    print(inbox_text(*lines));
+    print(inbox_text(lines));
   }
   return ExitCode::kOk;
 }

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/shm_dump/escape.h"
-#include "tools/shm_dump/segment_name.h"
+#include "src/look/escape.h"
+#include "src/look/segment_name.h"
 
 namespace beeline::dump {
 namespace {

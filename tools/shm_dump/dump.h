@@ -10,9 +10,12 @@
 
 #include <beeline/types.h>
 
-#include "tools/shm_dump/segments.h"
+#include "src/look/segments.h"
 
 namespace beeline::dump {
+
+// The documents show what look reads.
+using namespace look;
 
 using Json = nlohmann::ordered_json;
 

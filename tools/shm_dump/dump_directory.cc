@@ -7,8 +7,8 @@
 
 #include "src/control/agent_info.h"
 #include "src/control/roles.h"
+#include "src/look/escape.h"
 #include "tools/shm_dump/dump.h"
-#include "tools/shm_dump/escape.h"
 
 namespace beeline::dump {
 namespace {

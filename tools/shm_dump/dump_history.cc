@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "src/look/escape.h"
 #include "tools/shm_dump/dump.h"
-#include "tools/shm_dump/escape.h"
 
 namespace beeline::dump {
 namespace {

@@ -113,7 +113,7 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
     out["reason"] = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
   }
   if (entry.word.state == shm::EntryState::kQueued) {
-    out["place"] = place_of(entry.word.state, header);
+    out["place"] = to_string(place_of(entry.word.state, header));
   }
   out["key"] = entry.key;
   out["rank"] = header.rank;

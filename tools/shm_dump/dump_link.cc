@@ -2,9 +2,9 @@
 #include <bitset>
 #include <optional>
 
+#include "src/look/escape.h"
+#include "src/look/segment_name.h"
 #include "tools/shm_dump/dump.h"
-#include "tools/shm_dump/escape.h"
-#include "tools/shm_dump/segment_name.h"
 
 namespace beeline::dump {
 namespace {

@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "src/control/client.h"
+#include "src/look/segment_name.h"
 #include "src/os/error.h"
 #include "src/os/process.h"
 #include "tools/beeline/options.h"
@@ -25,7 +26,6 @@
 #include "tools/beeline/usage.h"
 #include "tools/shm_dump/dump.h"
 #include "tools/shm_dump/explain.h"
-#include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/text.h"
 
 // This follows beeline/result.h, because its enumerator kVersion would shadow the constant.

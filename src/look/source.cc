@@ -1,4 +1,4 @@
-#include "tools/shm_dump/source.h"
+#include "src/look/source.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,11 +19,11 @@
 #include "src/control/hive_holder.h"
 #include "src/control/hive_paths.h"
 #include "src/control/hive_place.h"
+#include "src/look/keeper_sight.h"
+#include "src/look/segment_name.h"
 #include "src/os/error.h"
-#include "tools/shm_dump/keeper_sight.h"
-#include "tools/shm_dump/segment_name.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 struct CloseDirectory {
@@ -251,4 +251,4 @@ Result<os::UniqueFd> open_source(const Source& source) {
   return fd;
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

@@ -1,4 +1,4 @@
-#include "tools/shm_dump/keeper_sight.h"
+#include "src/look/keeper_sight.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "src/control/hive_holder.h"
 #include "src/os/lock_file.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 struct CloseFolder {
@@ -81,4 +81,4 @@ std::string why_keeper_is_hidden(const control::HivePaths& paths) {
       paths.hive, holder->pid);
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

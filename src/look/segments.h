@@ -12,13 +12,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include <beeline/inbox.h>
 #include <beeline/result.h>
 
 #include "shm/verify.h"
-#include "tools/shm_dump/capture.h"
-#include "tools/shm_dump/source.h"
+#include "src/look/capture.h"
+#include "src/look/source.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 
 // A copy of a segment. No byte of it is trusted. `shape` says whether its geometry holds; only
 // then may its parts be read.
@@ -65,8 +66,9 @@ class Segments {
 
   // The newest directory; null if there is none.
   [[nodiscard]] const Segment* directory() const { return directory_; }
-  // The name of an agent; empty if no directory tells it.
+  // The name of an agent, escaped; empty if no directory tells it.
   [[nodiscard]] std::string agent_name(std::uint32_t pid) const;
+  [[nodiscard]] std::string raw_agent_name(std::uint32_t pid) const;
   // The pids that `name_or_pid` means, as a number or a name; else the pids of names that begin
   // with it and '@'; empty if there are none.
   [[nodiscard]] std::vector<std::uint32_t> find_agents(std::string_view name_or_pid) const;
@@ -111,12 +113,12 @@ class Segments {
   std::unordered_map<std::uint32_t, std::vector<shm::LinkKey>> counting_;  // by their reader
 };
 
-// The place of a message in a home: queued, leased or dead. A queued message outside the order is
-// awaited, stashed, order or unwanted.
-[[nodiscard]] std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header);
+// The place of a message in a home. REQUIRES: its entry is not free.
+[[nodiscard]] InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header);
 
-// A string of a link, escaped; "" for number 0, "#N" if it cannot be read.
+// A string of a link; "" for number 0, "#N" if it cannot be read. The raw one may be any bytes.
 [[nodiscard]] std::string string_of(const Segment* link, std::uint32_t number);
+[[nodiscard]] std::string raw_string_of(const Segment* link, std::uint32_t number);
 
 // Type and channel of a message, as string_of() returns them; a message may also carry them
 // itself.
@@ -125,10 +127,19 @@ struct Texts {
   std::string channel;
 };
 [[nodiscard]] Texts texts_of(const Segment* link, const shm::MessageHeader& header);
+[[nodiscard]] Texts raw_texts_of(const Segment* link, const shm::MessageHeader& header);
 
-// The first bytes of a payload, escaped. `link` holds its slab, if there is one; null: unknown.
+// The first bytes of a payload, as many as the copies hold. `link` holds its slab, if there is
+// one; null: unknown.
+[[nodiscard]] std::span<const std::byte> start_of_payload(const shm::MessageHeader& header,
+                                                          std::span<const std::byte> inline_payload,
+                                                          const Segment* link);
+
+// The same, cut for a line of text and escaped.
 [[nodiscard]] std::string preview_of(const shm::MessageHeader& header,
                                      std::span<const std::byte> inline_payload,
                                      const Segment* link);
+// `start`: the first bytes of a payload of `length` bytes; empty: they cannot be read.
+[[nodiscard]] std::string preview_of(std::span<const std::byte> start, std::uint32_t length);
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

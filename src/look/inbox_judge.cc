@@ -1,4 +1,4 @@
-#include "tools/beeline/inbox_judge.h"
+#include "src/look/inbox_judge.h"
 
 #include <algorithm>
 
@@ -6,9 +6,9 @@
 
 #include "src/receive/rank.h"
 
-namespace beeline::cli {
+namespace beeline::look {
 
-InboxJudge::InboxJudge(const dump::Segments& all, const dump::Segment& home)
+InboxJudge::InboxJudge(const Segments& all, const Segment& home)
     : receiver_(home.owner_pid()), now_ns_(home.now_ns) {
   const shm::ByteView view = home.view();
   const shm::HomeShape shape(shm::capacity_of(view));
@@ -22,7 +22,7 @@ InboxJudge::InboxJudge(const dump::Segments& all, const dump::Segment& home)
   }
 }
 
-shm::MessageHeader InboxJudge::judge(shm::MessageHeader header, const dump::Segment& link,
+shm::MessageHeader InboxJudge::judge(shm::MessageHeader header, const Segment& link,
                                      std::string_view type, std::int64_t earliest_ns) const {
   header.sent_ns = std::clamp(header.sent_ns, earliest_ns, std::max(earliest_ns, now_ns_));
   const std::uint32_t sender = link.owner_pid();
@@ -51,4 +51,4 @@ bool InboxJudge::is_above(std::uint32_t pid) const {
   return false;
 }
 
-}  // namespace beeline::cli
+}  // namespace beeline::look

@@ -1,9 +1,9 @@
-#include "tools/beeline/oldest.h"
+#include "src/look/oldest.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace beeline::cli {
+namespace beeline::look {
 
 std::int64_t older(std::optional<std::int64_t> known, std::int64_t sent_ns) noexcept {
   return known ? std::min(*known, sent_ns) : sent_ns;
@@ -64,4 +64,4 @@ std::optional<std::int64_t> LaneTimes::oldest_from(std::uint64_t position) const
   return oldest;
 }
 
-}  // namespace beeline::cli
+}  // namespace beeline::look

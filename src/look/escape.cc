@@ -1,11 +1,11 @@
-#include "tools/shm_dump/escape.h"
+#include "src/look/escape.h"
 
 #include <cstddef>
 #include <cstdint>
 
 #include <fmt/format.h>
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 unsigned byte_at(std::string_view text, std::size_t i) {
@@ -67,4 +67,4 @@ std::string escape(std::span<const std::byte> bytes) {
   return escape(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

@@ -7,7 +7,7 @@
 
 #include "shm/segment.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 
 // The parts of a memfd's name. The owner chooses the name, so it only says which memfd to look at;
 // the header is decisive.
@@ -37,4 +37,4 @@ struct SegmentName {
 // target.
 [[nodiscard]] std::string_view memfd_name(std::string_view target);
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

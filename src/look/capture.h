@@ -15,7 +15,7 @@
 
 #include "shm/link.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 
 // The largest possible segment: a link with the largest lanes and payloads.
 inline constexpr std::uint64_t kMaxSegmentBytes =
@@ -69,4 +69,4 @@ class Capture {
 // mode is 0600, because it holds messages.  Errors: kSystem.
 [[nodiscard]] Result<void> save_copy(int fd, const std::string& path);
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

@@ -9,7 +9,7 @@
 
 #include "shm/verify.h"
 
-namespace beeline::cli {
+namespace beeline::look {
 
 // The smaller one of a known time, if any, and another time.
 [[nodiscard]] std::int64_t older(std::optional<std::int64_t> known, std::int64_t sent_ns) noexcept;
@@ -43,4 +43,4 @@ class LaneTimes {
   std::vector<std::int64_t> times_;  // -1 if the slot does not hold the message
 };
 
-}  // namespace beeline::cli
+}  // namespace beeline::look

@@ -1,4 +1,4 @@
-#include "tools/shm_dump/capture.h"
+#include "src/look/capture.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 #include "src/os/fd.h"
 #include "src/os/memfd.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 struct DataRange {
@@ -225,4 +225,4 @@ Result<void> save_copy(int fd, const std::string& path) {
   return done;
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

@@ -15,7 +15,7 @@
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 
 // A segment that was found. It holds no descriptor, because a hive has more segments than a
 // process may open files.
@@ -51,4 +51,4 @@ inline constexpr std::chrono::nanoseconds kKeeperPatience = os::kDefaultSendTime
 // kSystem.
 [[nodiscard]] Result<os::UniqueFd> open_source(const Source& source);
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

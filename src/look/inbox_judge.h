@@ -9,18 +9,18 @@
 #include <unordered_map>
 
 #include "shm/verify.h"
-#include "tools/shm_dump/segments.h"
+#include "src/look/segments.h"
 
-namespace beeline::cli {
+namespace beeline::look {
 
 class InboxJudge {
  public:
   // `home`: the home of the receiver. Both are only read here.
-  InboxJudge(const dump::Segments& all, const dump::Segment& home);
+  InboxJudge(const Segments& all, const Segment& home);
 
   // The header as the receiver will store it. `type`: its text; `earliest_ns`: the earliest time
   // at which it can have been sent.
-  [[nodiscard]] shm::MessageHeader judge(shm::MessageHeader header, const dump::Segment& link,
+  [[nodiscard]] shm::MessageHeader judge(shm::MessageHeader header, const Segment& link,
                                          std::string_view type, std::int64_t earliest_ns) const;
 
  private:
@@ -32,4 +32,4 @@ class InboxJudge {
   bool by_relation_;
 };
 
-}  // namespace beeline::cli
+}  // namespace beeline::look

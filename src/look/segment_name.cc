@@ -1,8 +1,8 @@
-#include "tools/shm_dump/segment_name.h"
+#include "src/look/segment_name.h"
 
 #include <charconv>
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
@@ -74,4 +74,4 @@ std::string_view memfd_name(std::string_view target) {
   return target;
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

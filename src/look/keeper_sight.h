@@ -9,7 +9,7 @@
 
 #include "src/control/hive_paths.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 
 // The process that holds the lock of a hive, numbered as in our pid namespace; the number in the
 // lock file may come from a namespace below ours. Nothing if no process that we may inspect holds
@@ -20,4 +20,4 @@ namespace beeline::dump {
 // namespace, or we may not inspect it. Empty if they can be read, or if no keeper lives.
 [[nodiscard]] std::string why_keeper_is_hidden(const control::HivePaths& paths);
 
-}  // namespace beeline::dump
+}  // namespace beeline::look

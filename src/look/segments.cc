@@ -1,4 +1,4 @@
-#include "tools/shm_dump/segments.h"
+#include "src/look/segments.h"
 
 #include <unistd.h>
 
@@ -13,18 +13,18 @@
 #include "shm/check.h"
 #include "shm/strings.h"
 #include "src/control/name_search.h"
+#include "src/look/escape.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
-#include "tools/shm_dump/escape.h"
 
-namespace beeline::dump {
+namespace beeline::look {
 namespace {
 
 constexpr std::size_t kPreviewBytes = 48;
 
 std::string name_in(const shm::AgentRecord& record) {
   const std::string_view whole(record.name, shm::kNameBytes);
-  return escape(whole.substr(0, whole.find('\0')));
+  return std::string(whole.substr(0, whole.find('\0')));
 }
 
 // Another version may have other sizes, so check the version first. A file that is too short for
@@ -129,7 +129,9 @@ void Segments::judge_liveness() {
   }
 }
 
-std::string Segments::agent_name(std::uint32_t pid) const {
+std::string Segments::agent_name(std::uint32_t pid) const { return escape(raw_agent_name(pid)); }
+
+std::string Segments::raw_agent_name(std::uint32_t pid) const {
   const auto agent = agents_.find(pid);
   return agent == agents_.end() ? std::string() : agent->second.name;
 }
@@ -148,13 +150,12 @@ std::vector<std::uint32_t> Segments::find_agents(std::string_view name_or_pid) c
     pids.push_back(number);
   }
   if (is_pid) return pids;  // a number always means a pid
-  const std::string wanted = escape(name_or_pid);
   for (const auto& [pid, agent] : agents_) {
-    if (agent.name == wanted) pids.push_back(pid);
+    if (agent.name == name_or_pid) pids.push_back(pid);
   }
   if (pids.empty()) {
     for (const auto& [pid, agent] : agents_) {
-      if (control::matches_short_name(agent.name, wanted)) pids.push_back(pid);
+      if (control::matches_short_name(agent.name, name_or_pid)) pids.push_back(pid);
     }
   }
   std::sort(pids.begin(), pids.end());
@@ -251,24 +252,27 @@ bool Segments::was_let_go(const Segment& link) const {
   return std::find(known->second.begin(), known->second.end(), key) == known->second.end();
 }
 
-std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header) {
-  if (state != shm::EntryState::kQueued) return shm::to_string(state);
-  if ((header.flags & shm::kFlagMatched) != 0) return "awaited";
-  if ((header.flags & shm::kFlagStashed) == 0) return shm::to_string(state);
-  if (is_copy(header)) return "unwanted";
-  return is_order(header) ? "order" : "stashed";
+InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header) {
+  if (state == shm::EntryState::kLeased) return InboxPlace::kLeased;
+  if (state == shm::EntryState::kDead) return InboxPlace::kDead;
+  if ((header.flags & shm::kFlagMatched) != 0) return InboxPlace::kAwaited;
+  if ((header.flags & shm::kFlagStashed) == 0) return InboxPlace::kQueued;
+  if (is_copy(header)) return InboxPlace::kUnwanted;
+  return is_order(header) ? InboxPlace::kOrder : InboxPlace::kStashed;
 }
 
 namespace {
 
 std::string text_at(const Segment& link, std::uint64_t at) {
   const auto length = link.view().load<std::uint8_t>(at);
-  return escape(link.view().part(at + 1, std::min<std::uint64_t>(length, shm::kMaxStringLength)));
+  const auto bytes =
+      link.view().part(at + 1, std::min<std::uint64_t>(length, shm::kMaxStringLength));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
 
-std::string string_of(const Segment* link, std::uint32_t number) {
+std::string raw_string_of(const Segment* link, std::uint32_t number) {
   if (number == 0) return {};
   if (link == nullptr) return fmt::format("#{}", number);
   const shm::LinkLayout layout(shm::contract_of(link->view()));
@@ -276,8 +280,12 @@ std::string string_of(const Segment* link, std::uint32_t number) {
   return text_at(*link, layout.strings + number * shm::kStringBytes);
 }
 
-Texts texts_of(const Segment* link, const shm::MessageHeader& header) {
-  Texts texts{string_of(link, header.type), string_of(link, header.channel)};
+std::string string_of(const Segment* link, std::uint32_t number) {
+  return escape(raw_string_of(link, number));
+}
+
+Texts raw_texts_of(const Segment* link, const shm::MessageHeader& header) {
+  Texts texts{raw_string_of(link, header.type), raw_string_of(link, header.channel)};
   if (link == nullptr || (header.flags & shm::kFlagSlab) == 0) return texts;
   const shm::LinkLayout layout(shm::contract_of(link->view()));
   if (header.slab >= layout.total_slabs()) return texts;
@@ -291,8 +299,14 @@ Texts texts_of(const Segment* link, const shm::MessageHeader& header) {
   return texts;
 }
 
-std::string preview_of(const shm::MessageHeader& header, std::span<const std::byte> inline_payload,
-                       const Segment* link) {
+Texts texts_of(const Segment* link, const shm::MessageHeader& header) {
+  const Texts raw = raw_texts_of(link, header);
+  return {escape(raw.type), escape(raw.channel)};
+}
+
+std::span<const std::byte> start_of_payload(const shm::MessageHeader& header,
+                                            std::span<const std::byte> inline_payload,
+                                            const Segment* link) {
   std::span<const std::byte> payload = inline_payload;
   if ((header.flags & shm::kFlagSlab) != 0) {
     if (link == nullptr) return {};
@@ -300,11 +314,20 @@ std::string preview_of(const shm::MessageHeader& header, std::span<const std::by
     if (header.slab >= layout.total_slabs()) return {};
     payload = link->view().part(layout.slab_offset(shm::slab_of(header)), kSlabPreviewBytes);
   }
-  const std::size_t length = std::min<std::size_t>(payload.size(), header.length);
-  const std::size_t shown = std::min(length, kPreviewBytes);
-  std::string text = escape(payload.first(shown));
-  if (header.length > shown) text += "...";
+  return payload.first(std::min<std::size_t>(payload.size(), header.length));
+}
+
+std::string preview_of(std::span<const std::byte> start, std::uint32_t length) {
+  if (start.empty()) return {};
+  const std::size_t shown = std::min(start.size(), kPreviewBytes);
+  std::string text = escape(start.first(shown));
+  if (length > shown) text += "...";
   return text;
 }
 
-}  // namespace beeline::dump
+std::string preview_of(const shm::MessageHeader& header, std::span<const std::byte> inline_payload,
+                       const Segment* link) {
+  return preview_of(start_of_payload(header, inline_payload, link), header.length);
+}
+
+}  // namespace beeline::look
