@@ -14,6 +14,7 @@
 
 #include "src/control/trace_text.h"
 #include "tests/process/cli_fixture.h"
+#include "tests/support/written_over.h"
 
 namespace beeline::test {
 namespace {
@@ -102,6 +103,23 @@ TEST_F(CliInbox, AnOrderToCancelAMissingMessageIsListedAsOne) {
   ASSERT_NE(order, inbox.end()) << inbox;
   EXPECT_EQ(order->at("place"), "order") << inbox;
   EXPECT_EQ(order->at("reply_to"), id_text(last.id));
+}
+
+TEST_F(CliInbox, MessagesThatCannotBeListedAreSaidToBeMissing) {
+  make_away("worker");
+  auto good_one = Agent::attach({.name = "good"});
+  auto bad_one = Agent::attach({.name = "bad"});
+  ASSERT_TRUE(good_one && bad_one);
+  ASSERT_TRUE(good_one->send("worker", "mine"));
+  ASSERT_TRUE(bad_one->send("worker", "theirs"));
+  const std::string hive = good_json({"status"}).at("hive");
+  const WrittenOver broken(hive, shm::SegmentKind::kLink, bad_one->pid());
+  const Outcome outcome = Program({"beeline", "inbox", "worker"}).wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.out, "mine"));
+  EXPECT_FALSE(contains(outcome.out, "theirs"));
+  EXPECT_TRUE(contains(outcome.err, "1 link to it is damaged")) << outcome.err;
+  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 1U);
 }
 
 TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {

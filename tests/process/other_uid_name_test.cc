@@ -1,8 +1,10 @@
-// Agents of several users and their names: a message for an absent agent of another user reaches
-// nobody else.
+// Agents of several users, their names and inboxes: a message for an absent agent of another user
+// reaches nobody else, and only the user of the hive lists inboxes from outside.
 
 #include <optional>
 #include <string>
+
+#include <beeline/inbox.h>
 
 #include "tests/process/other_uid_fixture.h"
 
@@ -48,6 +50,24 @@ TEST_F(OtherUserTest, AShortNameDoesNotFindAnAgentOfAnotherUser) {
   }
   there.attack_may_end.raise();
   troupe().wait(impostor, patience());
+}
+
+BEELINE_ROLE(onlooker) {
+  become(kAttackerUser, {kGroup});
+  auto agent = Agent::attach(without_start("onlooker"));
+  ASSERT_TRUE(agent) << agent.error().text;
+  for (const char* name : {"onlooker", "victim"}) {
+    const auto inbox = look_into_inbox(name);
+    ASSERT_FALSE(inbox) << name;
+    EXPECT_EQ(inbox.error().code, ErrorCode::kDenied) << inbox.error().text;
+  }
+}
+
+TEST_F(OtherUserTest, OnlyTheUserOfTheHiveListsTheInboxesOfOthers) {
+  troupe().wait(troupe().start("onlooker"), patience());
+  const auto inbox = look_into_inbox("heir");
+  ASSERT_TRUE(inbox) << inbox.error().text;
+  EXPECT_EQ(inbox->length, 1U);
 }
 
 }  // namespace

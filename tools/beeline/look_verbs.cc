@@ -127,6 +127,12 @@ ExitCode inbox(const Context& context, const std::string& name) {
   } else {
     print(inbox_text(lines));
   }
+  if (inbox->damaged_links != 0 && !context.json) {
+    remark(fmt::format(
+        "{} damaged: what lies in their lanes is not listed, see `shm-dump --verify`",
+        inbox->damaged_links == 1 ? "1 link to it is"
+                                  : fmt::format("{} links to it are", inbox->damaged_links)));
+  }
   return ExitCode::kOk;
 }
 
