@@ -97,8 +97,8 @@ class EventLoop {
   [[nodiscard]] Result<CallId> find_peer(const To& to, Deadline deadline = Deadline::min());
   [[nodiscard]] std::optional<FoundPeer> next_peer();
   /// Lists all agents of the hive in two steps, by pid; next_list() has the result. The fields of
-  /// each say who is a child or a sibling. Errors, at once: kFull, kClosed. In the result: those of
-  /// Agent::children().
+  /// each say who is a child or a sibling, and find_agent() finds one by its name. Errors, at once:
+  /// kFull, kClosed. In the result: those of Agent::children().
   [[nodiscard]] Result<CallId> list_agents();
   [[nodiscard]] std::optional<Listed> next_list();
   /// Gives up a find_peer() or a list_agents(). A link that was opened meanwhile stays open. False:

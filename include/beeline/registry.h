@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beeline/types.h>
 
@@ -39,5 +40,10 @@ struct AgentInfo {
   std::uint64_t restarts = 0;        ///< lives before this one
   bool temporary = false;
 };
+
+/// The agent of a list that a name or a pid in decimal means, as Agent::find() reads it; null if
+/// there is none. For the lists of EventLoop::next_list().
+[[nodiscard]] const AgentInfo* find_agent(const std::vector<AgentInfo>& agents,
+                                          std::string_view name);
 
 }  // namespace beeline

@@ -1,5 +1,7 @@
 #include "src/control/agent_info.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -26,6 +28,10 @@ std::string_view to_string(State state) {
       return "dead";
   }
   return "unknown";
+}
+
+const AgentInfo* find_agent(const std::vector<AgentInfo>& agents, std::string_view name) {
+  return control::find_agent(agents, name, ::geteuid());
 }
 
 namespace control {

@@ -1,7 +1,5 @@
 #include "src/look/inbox.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -95,7 +93,7 @@ Result<SeenInbox> look_into_inbox(std::string_view agent, const LookOptions& opt
   const auto listed = client->list_all();
   if (!listed) return tl::unexpected(listed.error());
   const std::vector<AgentInfo> all = control::infos_of(*listed);
-  const AgentInfo* found = control::find_agent(all, agent, ::geteuid());
+  const AgentInfo* found = find_agent(all, agent);
   if (found == nullptr || found->state == State::kDead) {
     return tl::unexpected(control::nobody_named(agent, client->hive(), client->directory()));
   }

@@ -131,6 +131,11 @@ TEST_P(FlowSteps, TheAgentsOfTheHiveAreListedInTwoSteps) {
   EXPECT_EQ(listed->call, *call);
   const auto of_ours = [&](const AgentInfo& info) { return info.parent == agent->pid(); };
   EXPECT_EQ(std::count_if(listed->agents->begin(), listed->agents->end(), of_ours), 70);
+  const AgentInfo* child = find_agent(*listed->agents, children.at(5).name());
+  ASSERT_NE(child, nullptr);
+  EXPECT_EQ(child->pid, children.at(5).pid());
+  EXPECT_EQ(find_agent(*listed->agents, std::to_string(child->pid)), child);
+  EXPECT_EQ(find_agent(*listed->agents, "nobody"), nullptr);
 }
 
 TEST_P(FlowSteps, ACoordinatorThatIsKilledMeanwhileIsAskedAgain) {
