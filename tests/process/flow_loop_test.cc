@@ -20,11 +20,6 @@ struct LoopBoard {
 class FlowLoop : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowLoop);
 
-template <typename IsOver>
-void loop_until(Agent& agent, UserEpoll& epoll, IsOver&& is_over) {
-  loop_until(agent, epoll, patience(), is_over);
-}
-
 // Answers so many requests, each with its own text, and the text "no" with no answer.
 BEELINE_ROLE(answers) {
   auto& board = context.board<LoopBoard>();

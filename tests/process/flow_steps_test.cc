@@ -23,11 +23,6 @@ struct StepsBoard {
 class FlowSteps : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowSteps);
 
-template <typename IsOver>
-void loop_until(Agent& agent, UserEpoll& epoll, IsOver&& is_over) {
-  loop_until(agent, epoll, patience(), is_over);
-}
-
 // Attaches when it is told to, and answers until it is stopped.
 BEELINE_ROLE(comes_later) {
   auto& board = context.board<StepsBoard>();

@@ -12,6 +12,7 @@
 #include <beeline/agent.h>
 
 #include "src/os/fd.h"
+#include "tests/support/hive_test.h"
 
 namespace beeline::test {
 
@@ -47,6 +48,11 @@ void loop_until(Agent& agent, UserEpoll& epoll, Deadline end, IsOver&& is_over) 
     ASSERT_LT(std::chrono::steady_clock::now(), end) << "the loop is not told";
     epoll.wait(std::min(found.next, end));
   }
+}
+
+template <typename IsOver>
+void loop_until(Agent& agent, UserEpoll& epoll, IsOver&& is_over) {
+  loop_until(agent, epoll, patience(), is_over);
 }
 
 }  // namespace beeline::test
