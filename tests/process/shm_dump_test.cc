@@ -345,7 +345,7 @@ TEST_F(ShmDump, AForeignLayoutIsRefusedWithBothVersions) {
     for (const char* how : {"", "--verify "}) {
       const Outcome outcome = run(how + path);
       EXPECT_EQ(outcome.code, 1);
-      EXPECT_NE(outcome.out.find("layout version 9.1, this shm-dump reads 1.2"), std::string::npos)
+      EXPECT_NE(outcome.out.find("layout version 9.2, this shm-dump reads 1.2"), std::string::npos)
           << outcome.out;
     }
   }
