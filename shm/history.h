@@ -16,18 +16,21 @@
 // writing over. Zero means: never written.
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string_view>
 
 #include "shm/extension.h"
 #include "shm/segment.h"
+#include "shm/strings.h"
 #include "shm/words.h"
 
 namespace beeline::shm {
 
 inline constexpr std::uint32_t kHistoryRowCount = 1024;  // of each ring; a power of two
-inline constexpr std::size_t kHistoryTypeBytes = 32;
+inline constexpr std::size_t kHistoryTypeBytes = 32;     // one more than any type has
 inline constexpr std::size_t kPreviewBytes = 200;
 inline constexpr std::size_t kHistoryNameBytes = 64;
 inline constexpr std::size_t kHistoryRings = 2;
@@ -82,9 +85,11 @@ struct HistoryRow {
   std::uint8_t event;        // HistoryEvent
   std::uint8_t reason;       // DeadReason of a dead letter
   std::uint8_t type_length;  // bytes of `type`
-  std::uint32_t peer;        // sent: pid of the receiver; otherwise of the sender
+  std::uint32_t length;      // bytes of the payload
+  // SUBTLE: not beside `length`, as in MessageHeader: a compiler would load both at once there,
+  // across two words that were stored one by one (docs/cache-lines.md, Store forwarding).
   std::int32_t rank;
-  std::uint32_t length;          // bytes of the payload
+  std::uint32_t peer;            // sent: pid of the receiver; otherwise of the sender
   std::uint16_t preview_length;  // bytes in the preview of this row; 0: none was taken
   std::uint16_t flags;           // as MessageHeader::flags
   std::uint32_t reserved0;
@@ -94,8 +99,73 @@ struct HistoryRow {
 static_assert(sizeof(HistoryRow) == kLinePair);
 static_assert(offsetof(HistoryRow, at_ns) == 32);
 static_assert(offsetof(HistoryRow, event) == 65);
-static_assert(offsetof(HistoryRow, peer) == 68);
+static_assert(offsetof(HistoryRow, length) == 68);
+static_assert(offsetof(HistoryRow, rank) == 72);
+static_assert(offsetof(HistoryRow, preview_length) == 80);
 static_assert(offsetof(HistoryRow, type) == 88);
+static_assert(std::endian::native == std::endian::little);
+
+// A type as whole words, zeros behind it.
+struct TypeWords {
+  std::uint64_t words[kHistoryTypeBytes / 8]{};
+  std::uint64_t length = 0;
+};
+
+// Up to eight bytes as a word, by loads that are no wider than the text.
+// SUBTLE: a copy of the text beside zeros would be loaded wider than it was stored
+// (docs/cache-lines.md, Store forwarding).
+[[nodiscard]] inline std::uint64_t word_of_bytes(const char* from, std::size_t bytes) {
+  const auto load = [from]<typename T>(std::size_t at, T value) {
+    std::memcpy(&value, from + at, sizeof(value));
+    return std::uint64_t{value};
+  };
+  if (bytes >= 8) return load(0, std::uint64_t{});
+  if (bytes >= 4) {
+    return load(0, std::uint32_t{}) | load(bytes - 4, std::uint32_t{}) << 8 * (bytes - 4);
+  }
+  if (bytes == 0) return 0;
+  const std::size_t middle = bytes / 2;
+  return load(0, std::uint8_t{}) | load(middle, std::uint8_t{}) << 8 * middle |
+         load(bytes - 1, std::uint8_t{}) << 8 * (bytes - 1);
+}
+
+[[nodiscard]] inline TypeWords type_words(std::string_view type) {
+  TypeWords out;
+  out.length = std::min(type.size(), kHistoryTypeBytes - 1);
+  for (std::size_t at = 0; at < out.length; at += 8) {
+    out.words[at / 8] = word_of_bytes(type.data() + at, std::min<std::size_t>(8, out.length - at));
+  }
+  return out;
+}
+
+// The same of a string of a link, which has its length in its first byte.
+[[nodiscard]] inline TypeWords type_words(const StringCopy& type) {
+  static_assert(offsetof(StringCopy, text) == 1 && sizeof(StringCopy) == kHistoryTypeBytes);
+  std::uint64_t from[kHistoryTypeBytes / 8];
+  std::memcpy(from, &type, sizeof(from));
+  TypeWords out;
+  out.length = type.length;
+  for (std::size_t i = 0; i < std::size(from); ++i) {
+    out.words[i] = from[i] >> 8 | (i + 1 < std::size(from) ? from[i + 1] << 56 : 0);
+  }
+  return out;
+}
+
+// The fields of a row as its writer has them.
+struct HistoryNote {
+  HistoryEvent event = HistoryEvent::kNone;
+  std::uint8_t reason = 0;
+  std::uint64_t id = 0;
+  std::uint64_t cause = 0;
+  std::uint64_t reply_to = 0;
+  std::int64_t at_ns = 0;
+  std::uint32_t peer = 0;
+  std::int32_t rank = 0;
+  std::uint32_t length = 0;
+  std::uint16_t flags = 0;
+  const unsigned char* trace = nullptr;  // kTraceBytes; null: none
+  TypeWords type{};
+};
 
 struct RingHead {
   Atomic<std::uint64_t> head;  // rows ever written; only rises
@@ -175,39 +245,79 @@ class HistoryWriter {
   // The position of the next row: as many were written.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
-  // Writes the next row. Sets `place` and `preview_length` itself; `preview` is cut to
-  // kPreviewBytes. REQUIRES: the memory of that row, and of its preview unless that is empty, is
-  // allocated.
-  void write(HistoryRow row, std::span<const std::byte> preview) {
-    auto* const words = words_at(HistoryLayout::row_of(ring_, position_));
-    preview = preview.first(std::min(preview.size(), kPreviewBytes));
-    row.place = position_ + 1;
-    row.preview_length = static_cast<std::uint16_t>(preview.size());
-    words[0].relaxed_store(0);  // relaxed: each store of a word that follows is a release
-    if (!preview.empty()) {
-      store(words_at(HistoryLayout::preview_of(ring_, position_)),
-            reinterpret_cast<const unsigned char*>(preview.data()), preview.size());
+  // Writes the next row; `preview` is cut to kPreviewBytes. REQUIRES: the memory of that row, and
+  // of its preview unless that is empty, is allocated.
+  void write(const HistoryNote& note, std::span<const std::byte> preview) {
+    begin();
+    finish(note, put_preview(preview));
+  }
+
+  // The same in steps, for a writer that has a preview seldom.
+  void begin() {
+    row_at(position_)[0].relaxed_store(0);  // relaxed: each word that follows is a release
+  }
+  // Returns how many bytes it has stored.
+  [[nodiscard]] std::size_t put_preview(std::span<const std::byte> preview) {
+    const std::size_t shown = std::min(preview.size(), kPreviewBytes);
+    const auto* const from = reinterpret_cast<const char*>(preview.data());
+    auto* const words = words_at(HistoryLayout::preview_of(ring_, position_));
+    for (std::size_t at = 0; at < shown; at += 8) {
+      words[at / 8].publish(word_of_bytes(from + at, std::min<std::size_t>(8, shown - at)));
     }
-    store(words + 1, reinterpret_cast<const unsigned char*>(&row) + 8, sizeof(row) - 8);
-    words[0].relaxed_store(row.place);  // relaxed: published by the head
-    ++position_;
-    auto& control = *reinterpret_cast<HistoryControl*>(base_ + HistoryLayout::kControl);
+    return shown;
+  }
+  // SUBTLE: whole words, composed in registers (docs/cache-lines.md, Store forwarding).
+  // SYNC(history.row): releases, as those of the preview. A reader that sees one of these words
+  // sees that the place of the row was cleared before.
+  [[gnu::always_inline]] void finish(const HistoryNote& note, std::size_t shown) {
+    const std::uint64_t position = position_;  // in a register, whatever is stored meanwhile
+    auto* const words = row_at(position);
+    words[1].publish(note.id);
+    words[2].publish(note.cause);
+    words[3].publish(note.reply_to);
+    words[4].publish(static_cast<std::uint64_t>(note.at_ns));
+    std::uint64_t last = 0;
+    if (note.trace == nullptr) [[likely]] {
+      for (std::size_t i = 5; i < 8; ++i) words[i].publish(0);
+    } else {
+      last = put_trace(words, note.trace);
+    }
+    words[8].publish(last | static_cast<std::uint64_t>(note.event) << 8 |
+                     std::uint64_t{note.reason} << 16 | note.type.length << 24 |
+                     std::uint64_t{note.length} << 32);
+    words[9].publish(static_cast<std::uint32_t>(note.rank) | std::uint64_t{note.peer} << 32);
+    words[10].publish(shown | std::uint64_t{note.flags} << 16);
+    words[11].publish(note.type.words[0]);
+    words[12].publish(note.type.words[1]);
+    words[13].publish(note.type.words[2]);
+    words[14].publish(note.type.words[3]);
+    words[15].publish(0);
+    words[0].relaxed_store(position + 1);  // relaxed: published by the head
+    position_ = position + 1;
     // SYNC(history.head): pairs with HistoryReader::next.
-    control.rings[static_cast<std::size_t>(ring_)].head.publish(position_);
+    rings()[static_cast<std::size_t>(ring_)].head.publish(position + 1);
+    prefetch_for_write(row_at(position + 1));
   }
 
  private:
   [[nodiscard]] Atomic<std::uint64_t>* words_at(std::uint64_t offset) const {
     return reinterpret_cast<Atomic<std::uint64_t>*>(base_ + offset);
   }
-  // SYNC(history.row): releases. A reader that sees one of these words sees that the place of the
-  // row was cleared before.
-  static void store(Atomic<std::uint64_t>* to, const unsigned char* from, std::size_t bytes) {
-    for (std::size_t at = 0; at < bytes; at += 8) {
+  [[nodiscard]] RingHead* rings() const {
+    return reinterpret_cast<HistoryControl*>(base_ + HistoryLayout::kControl)->rings;
+  }
+  [[nodiscard]] Atomic<std::uint64_t>* row_at(std::uint64_t position) const {
+    return words_at(HistoryLayout::row_of(ring_, position));
+  }
+  // Returns its last byte, which shares a word with other fields.
+  [[nodiscard]] static std::uint64_t put_trace(Atomic<std::uint64_t>* words,
+                                               const unsigned char* trace) {
+    for (std::size_t i = 0; i < 3; ++i) {
       std::uint64_t word = 0;
-      std::memcpy(&word, from + at, std::min<std::size_t>(8, bytes - at));
-      to[at / 8].publish(word);
+      std::memcpy(&word, trace + 8 * i, 8);
+      words[5 + i].publish(word);
     }
+    return trace[kTraceBytes - 1];
   }
 
   std::byte* base_ = nullptr;
@@ -237,16 +347,39 @@ struct HistoryItem {
 // word is loaded once, and no call looks at more rows than a ring has. Does not own the mapping.
 class HistoryReader {
  public:
-  HistoryReader(const std::byte* base, HistoryRing ring) : base_(base), ring_(ring) {}
+  // The memory of all rows is there.
+  HistoryReader(const std::byte* base, HistoryRing ring)
+      : HistoryReader(base, ring, kHistoryRowCount, kHistoryRowCount) {}
+  // The memory of the first `rows` rows is there, and of so many previews. No other memory is
+  // touched, whatever the head and the rows say.
+  HistoryReader(const std::byte* base, HistoryRing ring, std::uint32_t rows, std::uint32_t previews)
+      : base_(base), ring_(ring), rows_(rows), previews_(previews) {}
+
+  [[nodiscard]] HistoryRing ring() const { return ring_; }
+  // How many rows of the ring were written, at most as many as it has.
+  [[nodiscard]] std::uint32_t used() const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(head_now(), kHistoryRowCount));
+  }
+  // The memory of so many rows and previews was found to be there meanwhile.
+  void show(std::uint32_t rows, std::uint32_t previews) {
+    rows_ = rows;
+    previews_ = previews;
+  }
+  [[nodiscard]] std::uint32_t rows() const { return rows_; }
+  [[nodiscard]] std::uint32_t previews() const { return previews_; }
+  // Its head has fallen: a lie of its owner.
+  [[nodiscard]] bool has_fallen() const { return has_fallen_; }
 
   // The next row that is there, with the number of rows lost before it; or that number alone, where
   // none of the lost ones has a successor yet. False: there is nothing new.
   [[nodiscard]] bool next(HistoryItem& out) {
-    const std::uint64_t head = head_now();
+    std::uint64_t head = head_now();
     out.lost = 0;
     out.has_row = false;
+    if (head < next_) has_fallen_ = true;
+    if (rows_ < kHistoryRowCount) head = std::min<std::uint64_t>(head, rows_);
     if (head <= next_) {
-      next_ = head;  // a head that falls is a lie of its owner
+      next_ = head;
       return false;
     }
     if (head - next_ > kHistoryRowCount) {
@@ -264,14 +397,14 @@ class HistoryReader {
   // Leaves out all rows that are there.
   void skip_all() { next_ = head_now(); }
 
-  // Copies the row of a position. False: the row was written over. REQUIRES: it was seen to lie
-  // below the head.
+  // Copies the row of a position, with its preview if the memory of that is there. False: the row
+  // was written over. REQUIRES: it was seen to lie below the head, and its memory is there.
   [[nodiscard]] bool copy(std::uint64_t position, HistoryItem& out) const {
     const auto* const words = words_at(HistoryLayout::row_of(ring_, position));
     // relaxed: the head was observed, so this word is not older than the row.
     if (words[0].relaxed_load() != position + 1) return false;
     load(words + 1, reinterpret_cast<unsigned char*>(&out.row) + 8, sizeof(out.row) - 8);
-    if (out.row.preview_length != 0) {
+    if (out.row.preview_length != 0 && position % kHistoryRowCount < previews_) {
       load(words_at(HistoryLayout::preview_of(ring_, position)), out.preview, kPreviewBytes);
     }
     out.row.place = position + 1;
@@ -288,7 +421,7 @@ class HistoryReader {
   [[nodiscard]] const Atomic<std::uint64_t>* words_at(std::uint64_t offset) const {
     return reinterpret_cast<const Atomic<std::uint64_t>*>(base_ + offset);
   }
-  // SYNC(history.row): acquires, pair with the releases of HistoryWriter::store.
+  // SYNC(history.row): acquires, pair with the releases of HistoryWriter::write.
   static void load(const Atomic<std::uint64_t>* from, unsigned char* to, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += 8) {
       const std::uint64_t word = from[at / 8].observe();
@@ -297,7 +430,10 @@ class HistoryReader {
   }
   const std::byte* base_;
   HistoryRing ring_;
+  std::uint32_t rows_;
+  std::uint32_t previews_;
   std::uint64_t next_ = 0;
+  bool has_fallen_ = false;
 };
 
 }  // namespace beeline::shm

@@ -28,17 +28,22 @@ const shm::Entry* Leases::origin(const SendOptions& options) const {
   return holds(*options.about) ? &receiver_.entry(entry_of(*options.about)) : nullptr;
 }
 
-void Leases::record_taken(shm::EntryIndex entry) {
-  turn_.recorder().note(entry, shm::HistoryEvent::kTaken);
+void Leases::record_taken(shm::EntryIndex entry) { turn_.recorder().note_taken(entry, true); }
+
+Message Leases::hand_out_recorded(shm::EntryIndex entry) {
+  turn_.recorder().note_taken(entry, true);
+  handled_.push_back(entry);
+  sleeper_.show_activity();
+  return Message(&core_, entry.value());
 }
 
 void Leases::record_done(shm::EntryIndex entry, AckStatus how) {
   using enum shm::HistoryEvent;
-  turn_.recorder().note(entry, how == AckStatus::kEscalate ? kEscalated : kDone);
+  turn_.recorder().note_end(entry, how == AckStatus::kEscalate ? kEscalated : kDone);
 }
 
 Message Leases::hand_over(shm::EntryIndex entry) {
-  note_taken(entry);
+  if (records_) turn_.recorder().note_taken(entry, false);
   sleeper_.show_activity();
   return Message(&core_, entry.value());
 }
@@ -100,7 +105,7 @@ bool Leases::is_owed_word(shm::EntryIndex entry, bool told) {
 void Leases::requeue(shm::EntryIndex entry, shm::Cost cost) {
   if (life_.is_forked()) return;
   (void)end_lease(entry);
-  if (records_) turn_.recorder().note(entry, shm::HistoryEvent::kRequeued);
+  if (records_) turn_.recorder().note_end(entry, shm::HistoryEvent::kRequeued);
   if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
   receiver_.requeue(entry, cost);
   sleeper_.show_activity();

@@ -46,9 +46,10 @@ class Leases {
     return options.about == nullptr || holds(*options.about);
   }
   // It is being handled from now on: messages that are sent inherit from it.
-  [[nodiscard]] Message hand_out(shm::EntryIndex entry) {
+  [[nodiscard, gnu::always_inline]] Message hand_out(shm::EntryIndex entry) {
+    if (records_) [[unlikely]]
+      return hand_out_recorded(entry);
     handled_.push_back(entry);
-    note_taken(entry);
     sleeper_.show_activity();
     return Message(&core_, entry.value());
   }
@@ -57,7 +58,8 @@ class Leases {
   [[nodiscard]] Message hand_over(shm::EntryIndex entry);
   // A further message of a batch. The first one was handed out.
   [[nodiscard]] Message hand_along(shm::EntryIndex entry) {
-    note_taken(entry);
+    if (records_) [[unlikely]]
+      record_taken(entry);
     return Message(&core_, entry.value());
   }
   // These were handed out in place of the last one, and are handled in their order.
@@ -111,11 +113,8 @@ class Leases {
   [[nodiscard]] bool holds(const Message& message) const {
     return message.core_ == &core_ && !life_.is_forked();
   }
-  [[gnu::always_inline]] void note_taken(shm::EntryIndex entry) {
-    if (records_) [[unlikely]]
-      record_taken(entry);
-  }
   [[gnu::cold, gnu::noinline]] void record_taken(shm::EntryIndex entry);
+  [[gnu::cold, gnu::noinline]] Message hand_out_recorded(shm::EntryIndex entry);
   [[gnu::cold, gnu::noinline]] void record_done(shm::EntryIndex entry, AckStatus how);
   void done_told(shm::EntryIndex entry, std::string_view reply, AckStatus how);
   [[nodiscard]] bool put_off(shm::EntryIndex entry);

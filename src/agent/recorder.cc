@@ -1,8 +1,10 @@
 #include "src/agent/recorder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <string_view>
+#include <limits>
 
 #include "src/agent/directory.h"
 #include "src/agent/leases.h"
@@ -22,32 +24,9 @@ using Layout = shm::HistoryLayout;
 constexpr std::uint32_t kFirstRows = 64;
 constexpr std::uint32_t kGrowth = 4;
 
-void set_type(shm::HistoryRow& row, std::string_view type) {
-  row.type_length =
-      static_cast<std::uint8_t>(std::min<std::size_t>(type.size(), shm::kHistoryTypeBytes));
-  std::memcpy(row.type, type.data(), row.type_length);
-}
-
-shm::HistoryRow row_of(const shm::MessageHeader& header, const shm::Extension& extension) {
-  shm::HistoryRow row{};
-  row.id = header.id;
-  row.reply_to = header.reply_to;
-  row.cause = extension.cause != 0 ? extension.cause : header.reply_to;
-  std::memcpy(row.trace, extension.trace, sizeof(row.trace));
-  row.rank = header.rank;
-  row.length = header.length;
-  row.flags = static_cast<std::uint16_t>(header.flags & shm::kWireFlags);
-  row.at_ns = os::coarse_ns();
-  return row;
-}
-
-std::string_view type_in(const shm::Link& link, const shm::MessageHeader& header,
-                         shm::StringCopy& copy) {
-  if (header.type == 0) return {};
-  copy = header.type == shm::kCarriedText ? shm::read_carried(link, shm::slab_of(header)).type
-                                          : shm::read_string(link, header.type);
-  return copy.view();
-}
+// The flags of a message that a row has: not those that say where its parts lie.
+constexpr std::uint16_t kRowFlags =
+    shm::kWireFlags & static_cast<std::uint16_t>(~(shm::kFlagSlab | shm::kFlagExtended));
 
 }  // namespace
 
@@ -83,6 +62,7 @@ void Recorder::set_level(shm::HistoryLevel level) {
   {
     const auto lock = with_.life.lock_send();
     level_ = level;
+    for (Ring& ring : rings_) ring.end = 0;  // there may be rows without previews
     with_.sender.record(on);
   }
   with_.leases.record(on);
@@ -91,7 +71,7 @@ void Recorder::set_level(shm::HistoryLevel level) {
         using enum shm::HistoryEvent;
         const bool expired = reason == shm::DeadReason::kExpired;
         const bool rejected = reason == shm::DeadReason::kRejected;
-        note(at, expired ? kExpired : rejected ? kRejected : kDead, reason);
+        note_end(at, expired ? kExpired : rejected ? kRejected : kDead, reason);
       })
          : receive::Burial());
 }
@@ -102,59 +82,95 @@ void Recorder::show_segment() {
   shown_to_ = with_.directory.view().header().owner_incarnation;
 }
 
-void Recorder::note_sent(const send::OutLink& link) {
-  const send::SentPlace& place = with_.links.path().last_place();
-  const shm::Slot& slot = link.view().slot(place.lane, place.position);
-  const auto header = slot.header.load<shm::MessageHeader>();
-  unsigned char area[shm::kInlineBytes];
-  slot.payload.load_bytes(area, sizeof(area));
-  shm::Extension extension{};
-  if (shm::extension_bytes(header) != 0) std::memcpy(&extension, area, sizeof(extension));
-  shm::HistoryRow row = row_of(header, extension);
-  row.event = static_cast<std::uint8_t>(shm::HistoryEvent::kSent);
-  row.peer = link.peer();
-  shm::StringCopy type;
-  set_type(row, type_in(link.view(), header, type));
-  const bool is_in_slab = (header.flags & shm::kFlagSlab) != 0;
-  const auto* payload =
-      is_in_slab ? link.view().slab(shm::slab_of(header))
-                 : reinterpret_cast<const std::byte*>(area) + shm::extension_bytes(header);
-  write(shm::HistoryRing::kSend, row, {payload, header.length});
+void Recorder::note_sent(const send::OutLink& link, std::uint64_t id,
+                         std::span<const std::byte> payload, const send::Envelope& envelope) {
+  Ring& sent = ring(shm::HistoryRing::kSend);
+  if (!has_room(sent)) return;
+  sent.writer.begin();
+  const bool shows = level_ == shm::HistoryLevel::kPreviews;
+  const std::size_t shown = shows ? sent.writer.put_preview(payload) : 0;
+  const shm::Extension* const extension = envelope.extension;
+  const std::uint64_t cause = extension == nullptr ? 0 : extension->cause;
+  sent.writer.finish(
+      {.event = shm::HistoryEvent::kSent,
+       .id = id,
+       .cause = cause != 0 ? cause : envelope.reply_to,
+       .reply_to = envelope.reply_to,
+       .at_ns = with_.links.path().last_sent_ns(),
+       .peer = link.peer(),
+       .rank = envelope.rank,
+       .length = static_cast<std::uint32_t>(payload.size()),
+       .flags = static_cast<std::uint16_t>(envelope.flags & kRowFlags),
+       .trace = extension == nullptr ? nullptr : extension->trace,
+       .type = envelope.type.empty() ? shm::TypeWords() : shm::type_words(envelope.type)},
+      shown);
 }
 
-void Recorder::note(shm::EntryIndex entry, shm::HistoryEvent event, shm::DeadReason reason) {
+void Recorder::note_taken(shm::EntryIndex entry, bool is_fresh) {
+  const std::int64_t sent_ns = with_.receiver.entry(entry).header.sent_ns;
+  const std::int64_t known_ns = is_fresh ? with_.receiver.time() : -1;
+  note(entry, shm::HistoryEvent::kTaken, shm::DeadReason::kNone,
+       known_ns >= sent_ns ? known_ns : os::coarse_ns());
+}
+
+void Recorder::note_end(shm::EntryIndex entry, shm::HistoryEvent event, shm::DeadReason reason) {
+  note(entry, event, reason, os::coarse_ns());
+}
+
+inline void Recorder::note(shm::EntryIndex entry, shm::HistoryEvent event, shm::DeadReason reason,
+                           std::int64_t at_ns) {
+  Ring& own = ring(shm::HistoryRing::kOwn);
+  if (!has_room(own)) return;
+  own.writer.begin();
+  // An end shows no payload again.
+  const bool is_taken = event == shm::HistoryEvent::kTaken;
+  const bool shows = is_taken && level_ == shm::HistoryLevel::kPreviews;
+  const std::size_t shown = shows ? put_preview(entry) : 0;
   const shm::Entry& message = with_.receiver.entry(entry);
-  shm::HistoryRow row = row_of(message.header, message.extension());
-  row.event = static_cast<std::uint8_t>(event);
-  row.reason = static_cast<std::uint8_t>(reason);
-  row.peer = shm::pid_of_message(message.header.id);
-  set_type(row, with_.receiver.entries().own_type(entry).view());
-  const bool is_taken = event == shm::HistoryEvent::kTaken;  // an end shows no payload again
-  write(shm::HistoryRing::kOwn, row,
-        is_taken ? with_.receiver.payload(entry) : std::span<const std::byte>());
+  const shm::MessageHeader& header = message.header;
+  const unsigned char* trace = nullptr;
+  std::uint64_t cause = 0;
+  if (shm::extension_bytes(header) != 0) {
+    std::memcpy(&cause, message.area() + offsetof(shm::Extension, cause), sizeof(cause));
+    trace = message.area() + offsetof(shm::Extension, trace);
+  }
+  own.writer.finish(
+      {.event = event,
+       .reason = static_cast<std::uint8_t>(reason),
+       .id = header.id,
+       .cause = cause != 0 ? cause : header.reply_to,
+       .reply_to = header.reply_to,
+       .at_ns = at_ns,
+       .peer = shm::pid_of_message(header.id),
+       .rank = header.rank,
+       .length = header.length,
+       .flags = static_cast<std::uint16_t>(header.flags & kRowFlags),
+       .trace = trace,
+       .type = header.type == 0 ? shm::TypeWords()
+                                : shm::type_words(with_.receiver.entries().own_type(entry))},
+      shown);
 }
 
-void Recorder::write(shm::HistoryRing which, const shm::HistoryRow& row,
-                     std::span<const std::byte> payload) {
-  if (level_ != shm::HistoryLevel::kPreviews) payload = {};
-  Ring& ring = rings_[static_cast<std::size_t>(which)];
-  const std::uint64_t slot = ring.writer.position() % shm::kHistoryRowCount;
-  const bool has_room = slot < ring.rows && (payload.empty() || slot < ring.previews);
-  if (has_room || make_room(ring)) ring.writer.write(row, payload);
+std::size_t Recorder::put_preview(shm::EntryIndex entry) {
+  return ring(shm::HistoryRing::kOwn).writer.put_preview(with_.receiver.payload(entry));
 }
 
-// False: there is no memory now, and the row is left out.
 bool Recorder::make_room(Ring& ring) {
   const std::uint64_t slot = ring.writer.position() % shm::kHistoryRowCount;
   const shm::HistoryRing which = ring.writer.ring();
+  const bool shows = level_ == shm::HistoryLevel::kPreviews;
   if (slot >= ring.rows) {
     const std::uint32_t rows = ring.rows == 0 ? kFirstRows : ring.rows * kGrowth;
     if (!segment_.allocate(Layout::rows_of(which), rows * sizeof(shm::HistoryRow))) return false;
     ring.rows = rows;
   }
-  if (level_ != shm::HistoryLevel::kPreviews || slot < ring.previews) return true;
-  if (!segment_.allocate(Layout::previews_of(which), ring.rows * shm::kPreviewBytes)) return false;
-  ring.previews = ring.rows;
+  if (shows && slot >= ring.previews) {
+    const std::uint64_t bytes = ring.rows * shm::kPreviewBytes;
+    if (!segment_.allocate(Layout::previews_of(which), bytes)) return false;
+    ring.previews = ring.rows;
+  }
+  const std::uint32_t known = shows ? std::min(ring.rows, ring.previews) : ring.rows;
+  ring.end = known == shm::kHistoryRowCount ? std::numeric_limits<std::uint64_t>::max() : known;
   return true;
 }
 

@@ -36,12 +36,18 @@ class Recorder {
 
   // Follows the word of the directory, and shows each new coordinator the segment.
   void look();
-  // The message that was sent last, through this link. Reads it where it lies, so that a send
-  // need not keep any part of it for this.
-  [[gnu::cold, gnu::noinline]] void note_sent(const send::OutLink& link);
-  // The message of this entry was handed out, or ends now.
-  [[gnu::cold, gnu::noinline]] void note(shm::EntryIndex entry, shm::HistoryEvent event,
-                                         shm::DeadReason reason = shm::DeadReason::kNone);
+  // A message was sent through this link, just now.
+  // SUBTLE: from values that its sender has at hand. The receiver takes the lines of the slot away
+  // meanwhile, and to read them would cost more than the row.
+  [[gnu::noinline]] void note_sent(const send::OutLink& link, std::uint64_t id,
+                                   std::span<const std::byte> payload,
+                                   const send::Envelope& envelope);
+  // The message of this entry is handed out. `is_fresh`: it was found by a look just now, so the
+  // time of that look is its time.
+  [[gnu::noinline]] void note_taken(shm::EntryIndex entry, bool is_fresh);
+  // The message of this entry ends now.
+  [[gnu::noinline]] void note_end(shm::EntryIndex entry, shm::HistoryEvent event,
+                                  shm::DeadReason reason = shm::DeadReason::kNone);
   // Runs inside fork(): stores alone.
   void become_a_copy() const { segment_.hold_addresses_in_child(); }
 
@@ -51,13 +57,22 @@ class Recorder {
     shm::HistoryWriter writer;
     std::uint32_t rows = 0;
     std::uint32_t previews = 0;
+    std::uint64_t end = 0;  // from this position on somebody has to look for memory
   };
+  [[nodiscard]] Ring& ring(shm::HistoryRing which) {
+    return rings_[static_cast<std::size_t>(which)];
+  }
   [[nodiscard]] bool make_segment();
   void set_level(shm::HistoryLevel level);
   void show_segment();
-  [[nodiscard]] bool make_room(Ring& ring);
-  void write(shm::HistoryRing which, const shm::HistoryRow& row,
-             std::span<const std::byte> payload);
+  // False: there is no memory now, and the row is left out.
+  [[nodiscard, gnu::always_inline]] bool has_room(Ring& ring) {
+    return ring.writer.position() < ring.end || make_room(ring);
+  }
+  [[nodiscard, gnu::noinline]] bool make_room(Ring& ring);
+  [[nodiscard, gnu::noinline]] std::size_t put_preview(shm::EntryIndex entry);
+  [[gnu::always_inline]] void note(shm::EntryIndex entry, shm::HistoryEvent event,
+                                   shm::DeadReason reason, std::int64_t at_ns);
 
   Needs with_;
   segment::Owned segment_;

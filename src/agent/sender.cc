@@ -79,7 +79,7 @@ inline void Sender::pass_on(send::OutLink& link, send::Draft draft, SendResult& 
   }
   if (link.rate.on()) count_sent(link, draft.envelope);
   if (records_) [[unlikely]]
-    turn_.recorder().note_sent(link);
+    turn_.recorder().note_sent(link, draft.id, draft.payload, draft.envelope);
   // SUBTLE: the facts of an earlier attempt that found no room stay, because nobody reads them.
   result.status = SendStatus::kOk;
   result.id = draft.id;

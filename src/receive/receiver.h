@@ -63,6 +63,8 @@ class Receiver {
   // See Intake. take_alone() reads the clock only where a message says that it was sent later.
   [[nodiscard]] bool lacks_room() const { return intake_.lacks_room(); }
   void tell_time(std::int64_t now_ns) { intake_.tell_time(now_ns); }
+  // The coarse clock when something was last seen in a lane, or later; negative after a wait.
+  [[nodiscard]] std::int64_t time() const { return intake_.time(); }
   void forget_time() { intake_.forget_time(); }
   void note_all_empty(std::int64_t now_ns) { intake_.note_all_empty(now_ns); }
 

@@ -11,32 +11,44 @@ namespace {
 
 constexpr auto kRing = shm::HistoryRing::kSend;
 
-std::optional<shm::HistoryWriter> writer;
+std::optional<shm::HistoryWriter> recorder;
 
 [[nodiscard]] std::byte* history() { return segment("history", shm::HistoryLayout::kBytes); }
 [[nodiscard]] shm::HistoryReader reader() { return {history(), kRing}; }
 
-// A row with the same value in every byte, but for its lengths: it has no preview.
-[[nodiscard]] shm::HistoryRow row_of(unsigned char value) {
-  shm::HistoryRow row;
-  std::memset(&row, value, sizeof(row));
-  return row;
+// A note with the same value in each field.
+[[nodiscard]] shm::HistoryNote note_of(std::uint8_t value) {
+  return {.event = static_cast<shm::HistoryEvent>(value),
+          .reason = value,
+          .id = value,
+          .cause = value,
+          .reply_to = value,
+          .at_ns = value,
+          .peer = value,
+          .rank = value,
+          .length = value,
+          .flags = value,
+          .type = {{value, value, value, value}, value}};
 }
-void check_whole(const shm::HistoryRow& row, unsigned char value) {
-  shm::HistoryRow wanted = row_of(value);
-  wanted.place = row.place;
-  wanted.preview_length = 0;
-  check(std::memcmp(&row, &wanted, sizeof(row)) == 0, "a row is torn");
+void check_whole(const shm::HistoryRow& row, std::uint8_t value) {
+  const std::uint64_t numbers[] = {
+      row.id,     row.cause,  row.reply_to,   static_cast<std::uint64_t>(row.at_ns),
+      row.event,  row.reason, row.peer,       static_cast<std::uint64_t>(row.rank),
+      row.length, row.flags,  row.type_length};
+  for (const std::uint64_t number : numbers) check(number == value, "a row is torn");
+  for (std::size_t i = 0; i < sizeof(row.type); i += 8) {
+    check(static_cast<unsigned char>(row.type[i]) == value, "a row is torn");
+  }
 }
 
 // The next row of the writer lies where the first one does.
 void fresh_full_ring() {
   shm::init_history(fresh_history(), "a", kPidA, kLifeA);
-  shm::HistoryWriter(history(), kRing).write(row_of(1), {});
-  writer.emplace(history(), kRing, shm::kHistoryRowCount);
+  shm::HistoryWriter(history(), kRing).write(note_of(1), {});
+  recorder.emplace(history(), kRing, shm::kHistoryRowCount);
 }
 
-void write_over() { writer->write(row_of(2), {}); }
+void write_over() { recorder->write(note_of(2), {}); }
 
 void read_first() {
   shm::HistoryItem item;
@@ -56,9 +68,9 @@ Scenario below_the_head() {
   Scenario scenario("history-head", "1 row", "a row below the head is there, and whole");
   scenario.set_up = [] {
     shm::init_history(fresh_history(), "a", kPidA, kLifeA);
-    writer.emplace(history(), kRing);
+    recorder.emplace(history(), kRing);
   };
-  scenario.threads = {{"agent", [] { writer->write(row_of(1), {}); }},
+  scenario.threads = {{"agent", [] { recorder->write(note_of(1), {}); }},
                       {"tool", [] {
                          shm::HistoryItem item;
                          if (!reader().next(item)) return;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 
@@ -28,7 +29,7 @@ class History : public testing::Test {
   History() { shm::init_history(memory_.data(), "worker", test::kSender, shm::Incarnation(1000)); }
 
   void write(std::uint64_t counter, std::string_view preview = {}) {
-    writer_.write(test::sample_row(counter), bytes_of(preview));
+    writer_.write(test::sample_note(counter), bytes_of(preview));
   }
   static std::uint64_t counter_of(const HistoryItem& item) {
     return shm::counter_of_message(item.row.id);
@@ -62,6 +63,74 @@ TEST_F(History, TheRingsDoNotMix) {
   write(1);
   HistoryReader other(memory_.data(), HistoryRing::kSend);
   EXPECT_FALSE(other.next(item_));
+}
+
+TEST_F(History, AllFieldsOfANoteAreInItsRow) {
+  unsigned char trace[shm::kTraceBytes];
+  for (std::size_t i = 0; i < sizeof(trace); ++i) trace[i] = static_cast<unsigned char>(i + 1);
+  const shm::HistoryNote note{.event = shm::HistoryEvent::kRejected,
+                              .reason = 1,
+                              .id = 2,
+                              .cause = 3,
+                              .reply_to = 4,
+                              .at_ns = 5,
+                              .peer = 6,
+                              .rank = -7,
+                              .length = 8,
+                              .flags = 9,
+                              .trace = trace,
+                              .type = shm::type_words("type")};
+  writer_.write(note, bytes_of("ten"));
+  ASSERT_TRUE(reader_.next(item_));
+  EXPECT_EQ(item_.event(), shm::HistoryEvent::kRejected);
+  EXPECT_EQ(item_.row.reason, 1);
+  EXPECT_EQ(item_.row.id, 2U);
+  EXPECT_EQ(item_.row.cause, 3U);
+  EXPECT_EQ(item_.row.reply_to, 4U);
+  EXPECT_EQ(item_.row.at_ns, 5);
+  EXPECT_EQ(item_.row.peer, 6U);
+  EXPECT_EQ(item_.row.rank, -7);
+  EXPECT_EQ(item_.row.length, 8U);
+  EXPECT_EQ(item_.row.flags, 9);
+  EXPECT_EQ(std::memcmp(item_.row.trace, trace, sizeof(trace)), 0);
+  EXPECT_EQ(item_.type(), "type");
+  EXPECT_EQ(item_.shown(), "ten");
+}
+
+TEST_F(History, TypesAndPreviewsOfEachLengthAreWhole) {
+  const std::string text = "abcdefghijklmnopqrstuvwxyz01234";
+  ASSERT_EQ(text.size(), shm::kMaxStringLength);
+  for (std::size_t length = 0; length <= text.size(); ++length) {
+    const std::string part = text.substr(0, length);
+    shm::HistoryNote note = test::sample_note(1);
+    note.type = shm::type_words(part);
+    writer_.write(note, bytes_of(part));
+    ASSERT_TRUE(reader_.next(item_));
+    EXPECT_EQ(item_.type(), part);
+    EXPECT_EQ(item_.shown(), part);
+    note.type = shm::type_words(shm::to_string_copy(part));
+    writer_.write(note, {});
+    ASSERT_TRUE(reader_.next(item_));
+    EXPECT_EQ(item_.type(), part);
+  }
+}
+
+TEST_F(History, NoMemoryIsTouchedThatIsNotShown) {
+  for (std::uint64_t i = 1; i <= 5; ++i) write(i, "hello");
+  HistoryReader reader(memory_.data(), HistoryRing::kOwn, 0, 0);
+  EXPECT_EQ(reader.used(), 5U);
+  EXPECT_FALSE(reader.next(item_));
+  reader.show(4, 1);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    ASSERT_TRUE(reader.next(item_));
+    EXPECT_EQ(counter_of(item_), i);
+    EXPECT_EQ(item_.preview[0], i == 1 ? 'h' : 0);
+    std::memset(item_.preview, 0, sizeof(item_.preview));
+  }
+  EXPECT_FALSE(reader.next(item_));
+  reader.show(kHistoryRowCount, kHistoryRowCount);
+  ASSERT_TRUE(reader.next(item_));
+  EXPECT_EQ(item_.shown(), "hello");
 }
 
 TEST_F(History, ALongPreviewIsCut) {
@@ -118,7 +187,9 @@ TEST_F(History, AHeadThatFallsEndsNothing) {
   write(1);
   ASSERT_TRUE(reader_.next(item_));
   memory_.poke<std::uint64_t>(shm::ring_head_at(HistoryRing::kOwn), 0);
+  EXPECT_FALSE(reader_.has_fallen());
   EXPECT_FALSE(reader_.next(item_));
+  EXPECT_TRUE(reader_.has_fallen());
   memory_.poke<std::uint64_t>(shm::ring_head_at(HistoryRing::kOwn), ~std::uint64_t{0});
   ASSERT_TRUE(reader_.next(item_));
   EXPECT_FALSE(item_.has_row);
@@ -129,12 +200,12 @@ TEST_F(History, NoReaderSeesATornRowWhileTheWriterGoesRound) {
   constexpr std::uint64_t kRows = 300'000;
   std::thread writer([&] {
     for (std::uint64_t i = 1; i <= kRows; ++i) {
-      shm::HistoryRow row = test::sample_row(i);
-      row.reply_to = i * 3;
-      row.cause = i * 5;
-      row.length = static_cast<std::uint32_t>(i);
-      row.reserved1 = i * 7;
-      writer_.write(row, bytes_of(std::to_string(i)));
+      shm::HistoryNote note = test::sample_note(i);
+      note.reply_to = i * 3;
+      note.cause = i * 5;
+      note.length = static_cast<std::uint32_t>(i);
+      note.type.words[3] = i;
+      writer_.write(note, bytes_of(std::to_string(i)));
     }
   });
   std::uint64_t seen = 0;
@@ -148,7 +219,9 @@ TEST_F(History, NoReaderSeesATornRowWhileTheWriterGoesRound) {
     EXPECT_EQ(item_.row.reply_to, i * 3);
     EXPECT_EQ(item_.row.cause, i * 5);
     EXPECT_EQ(item_.row.length, i);
-    EXPECT_EQ(item_.row.reserved1, i * 7);
+    std::uint64_t last = 0;
+    std::memcpy(&last, item_.row.type + 24, sizeof(last));
+    EXPECT_EQ(last, i);
     EXPECT_EQ(item_.shown(), std::to_string(i));
     ++next;
     ++seen;

@@ -171,30 +171,26 @@ inline Sample sample_directory() {
   return sample;
 }
 
-inline shm::HistoryRow sample_row(std::uint64_t counter) {
-  shm::HistoryRow row{};
-  row.id = shm::make_message_id(kSender, counter);
-  row.cause = shm::make_message_id(kReader, counter);
-  row.at_ns = 1'000'000'000;
-  row.event = static_cast<std::uint8_t>(shm::HistoryEvent::kSent);
-  row.type_length = 4;
-  row.peer = kReader;
-  row.rank = shm::kRankNormal;
-  row.length = 5;
-  std::memcpy(row.type, "task", 4);
-  return row;
+inline shm::HistoryNote sample_note(std::uint64_t counter) {
+  return {.event = shm::HistoryEvent::kSent,
+          .id = shm::make_message_id(kSender, counter),
+          .cause = shm::make_message_id(kReader, counter),
+          .at_ns = 1'000'000'000,
+          .peer = kReader,
+          .rank = shm::kRankNormal,
+          .length = 5,
+          .type = shm::type_words("task")};
 }
 
-// The ring about sending has gone round; the other one has five rows with previews.
 inline Sample sample_history() {
   Sample sample(shm::HistoryLayout::kBytes);
   shm::init_history(sample.data(), "worker", kSender, kSenderLink.incarnation);
   shm::HistoryWriter sent(sample.data(), shm::HistoryRing::kSend);
-  for (std::uint64_t i = 1; i <= shm::kHistoryRowCount + 6; ++i) sent.write(sample_row(i), {});
+  for (std::uint64_t i = 1; i <= shm::kHistoryRowCount + 6; ++i) sent.write(sample_note(i), {});
   shm::HistoryWriter own(sample.data(), shm::HistoryRing::kOwn);
   const std::string_view preview = "hello";
   for (std::uint64_t i = 1; i <= 5; ++i) {
-    own.write(sample_row(i), std::as_bytes(std::span(preview)));
+    own.write(sample_note(i), std::as_bytes(std::span(preview)));
   }
   return sample;
 }

@@ -247,8 +247,8 @@ void add_history_structs(std::string& out) {
               BEELINE_FIELD(HistoryRow, cause), BEELINE_FIELD(HistoryRow, reply_to),
               BEELINE_FIELD(HistoryRow, at_ns), BEELINE_FIELD(HistoryRow, trace),
               BEELINE_FIELD(HistoryRow, event), BEELINE_FIELD(HistoryRow, reason),
-              BEELINE_FIELD(HistoryRow, type_length), BEELINE_FIELD(HistoryRow, peer),
-              BEELINE_FIELD(HistoryRow, rank), BEELINE_FIELD(HistoryRow, length),
+              BEELINE_FIELD(HistoryRow, type_length), BEELINE_FIELD(HistoryRow, length),
+              BEELINE_FIELD(HistoryRow, rank), BEELINE_FIELD(HistoryRow, peer),
               BEELINE_FIELD(HistoryRow, preview_length), BEELINE_FIELD(HistoryRow, flags),
               BEELINE_FIELD(HistoryRow, reserved0), BEELINE_FIELD(HistoryRow, type),
               BEELINE_FIELD(HistoryRow, reserved1)});
