@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the commands of README.md and compares their output. Usage: readme_test.py SOURCE BUILD
+"""Runs the commands of README.md and of other documents, and compares their output.
+Usage: readme_test.py SOURCE BUILD
 
-The kinds of its fenced blocks:
+Each document has a hive of its own. The kinds of its fenced blocks:
 - `console` is a session. The commands after `$ ` are run, all blocks in one hive and each in one
   shell, and the output must be the one in the block. Numbers, times and widths of columns are
   masked; a line `...` stands for any lines.
@@ -16,7 +17,8 @@ import sys
 
 import scratch
 
-MAX_LINES = 120
+DOCUMENTS = ("README.md", "docs/history.md")
+MAX_LINES = 120  # of README.md
 MAX_WORDS = 1000
 END = "-- the block has ended --"
 EXAMPLES = {"cpp": "*.cc", "python": "*.py"}
@@ -44,7 +46,7 @@ def fits(expected, found):
     return bool(found) and expected[0] == found[0] and fits(expected[1:], found[1:])
 
 
-def run_session(block, tree, environment):
+def run_session(name, block, tree, environment):
     """The fault of a `console` block, or nothing."""
     lines = block.splitlines()
     script = "\n".join(line[2:] for line in lines if line.startswith("$ "))
@@ -66,38 +68,38 @@ def run_session(block, tree, environment):
     found = [masked(s, environment) for s in printed]
     if fits([s for s in expected if s], [s for s in found if s]):
         return None
-    return "README.md shows\n" + block + "and this was printed:\n" + done.stdout
+    return f"{name} shows\n" + block + "and this was printed:\n" + done.stdout
 
 
-def check_sample(pattern, block, source):
+def check_sample(name, pattern, block, source):
     for file in sorted(pathlib.Path(source, "examples").glob(pattern)):
         if block in file.read_text(encoding="utf-8"):
             return None
-    return f"README.md has this, and no file examples/{pattern} has it:\n{block}"
+    return f"{name} has this, and no file examples/{pattern} has it:\n{block}"
 
 
-def check_commands(block, source):
+def check_commands(name, block, source):
     makefile = pathlib.Path(source, "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"^make (\w+)", block, re.MULTILINE):
         if not re.search(rf"^{target}:", makefile, re.MULTILINE):
-            return f"README.md says `make {target}`, and the Makefile has no such target"
+            return f"{name} says `make {target}`, and the Makefile has no such target"
     return None
 
 
-def check_block(language, block, source, tree, environment):
+def check_block(name, language, block, source, tree, environment):
     if language == "console":
-        return run_session(block, tree, environment)
+        return run_session(name, block, tree, environment)
     if language == "sh":
-        return check_commands(block, source)
+        return check_commands(name, block, source)
     if language in EXAMPLES:
-        return check_sample(EXAMPLES[language], block, source)
-    return None if language == "text" else f"README.md: a block of the language {language!r}"
+        return check_sample(name, EXAMPLES[language], block, source)
+    return None if language == "text" else f"{name}: a block of the language {language!r}"
 
 
-def check_links(text, source):
+def check_links(name, text, source):
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
-        if not pathlib.Path(source, target).exists():
-            yield f"README.md links to {target}, which is not there"
+        if not pathlib.Path(source, name).parent.joinpath(target).exists():
+            yield f"{name} links to {target}, which is not there"
 
 
 def check_size(text):
@@ -108,19 +110,30 @@ def check_size(text):
         yield f"README.md has {words} words beside its blocks, at most {MAX_WORDS}"
 
 
-def main():
-    source, build = sys.argv[1:3]
-    text = pathlib.Path(source, "README.md").read_text(encoding="utf-8")
-    wrong = [*check_links(text, source), *check_size(text)]
+def check_document(name, source, build):
+    """Returns the number of its blocks, and its faults."""
+    text = pathlib.Path(source, name).read_text(encoding="utf-8")
+    wrong = [*check_links(name, text, source)]
     count = 0
     with scratch.hive(source, build) as (tree, environment):
         for language, block in blocks(text):
             count += 1
-            fault = check_block(language, block, source, tree, environment)
+            fault = check_block(name, language, block, source, tree, environment)
             wrong += [fault] if fault else []
+    return count, wrong
+
+
+def main():
+    source, build = sys.argv[1:3]
+    wrong = [*check_size(pathlib.Path(source, "README.md").read_text(encoding="utf-8"))]
+    counts = []
+    for name in DOCUMENTS:
+        count, faults = check_document(name, source, build)
+        counts.append(count)
+        wrong += faults
     print("\n\n".join(wrong))
-    print(f"readme: {count} blocks, {len(wrong)} faults")
-    return 1 if wrong or count == 0 else 0
+    print(f"documents: {sum(counts)} blocks, {len(wrong)} faults")
+    return 1 if wrong or 0 in counts else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,19 @@
 // beeline history, log, tail, trace.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <beeline/agent.h>
 
+#include "shm/verify_history.h"
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -43,6 +52,14 @@ class CliHistory : public CliTest {
       ::usleep(5000);
     }
     (void)agent.try_receive();
+  }
+  // The same as good_json(), of a hive with a history that is left out.
+  static json good_json_with_remark(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const Outcome outcome = beeline(std::move(words));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "left out")) << outcome.err;
+    return json::parse(outcome.out, nullptr, false);
   }
   static std::vector<std::string> events_of(const json& lines, const std::string& id = "") {
     std::vector<std::string> events;
@@ -210,6 +227,164 @@ TEST_F(CliHistory, TailPrintsRowsAsTheyComeAndFiltersThem) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find("other"), std::string::npos);
   EXPECT_NE(outcome.out.find("\"from_name\":\"queen\""), std::string::npos);
+}
+
+TEST_F(CliHistory, TailBeginsWithAllThatIsKeptOrSomeOfItIfThatIsAsked) {
+  (void)good({"history", "on"});
+  Agent worker = attach("worker");
+  Agent queen = attach("queen");
+  const auto to = queen.peer("worker");
+  for (int i = 0; i < 1100; ++i) {
+    SendOptions options = of_type("old");
+    options.rank = i == 1099 ? kHigh : kNormal;
+    ASSERT_TRUE(queen.send(*to, "x", options));
+    take(worker).done();
+  }
+  const auto tail = [](Words words) {
+    const Words common{"--json", "--timeout", "300ms"};
+    words.insert(words.begin(), "tail");
+    words.insert(words.end(), common.begin(), common.end());
+    return json_lines(good(words));
+  };
+  const auto all = tail({"--since", "0"});
+  std::uint64_t lost = 0;
+  std::uint64_t sent = 0;
+  for (const json& line : all) {
+    if (line.contains("lost") && line.at("ring") == "sent") lost += line.at("lost").get<int>();
+    if (line.value("event", "") == "sent") ++sent;
+  }
+  EXPECT_EQ(sent, 1024U);
+  EXPECT_EQ(sent + lost, 1100U);  // each row, or a line that says that it is gone
+  EXPECT_EQ(tail({"--since", "1h", "--from", "queen", "--rank", "high"}).size(), 3U + 2U);
+  EXPECT_TRUE(tail({}).empty());
+  EXPECT_TRUE(tail({"--since", "0s"}).empty());
+  (void)bad(2, {"tail", "--since", "yesterday"});
+}
+
+TEST_F(CliHistory, TailFiltersBySenderReceiverTypeAndRank) {
+  (void)good({"history", "on"});
+  Agent worker = attach("worker");
+  Agent queen = attach("queen");
+  Agent helper = attach("helper");
+  const auto send = [](Agent& from, Agent& to, std::string_view name, std::int32_t rank) {
+    SendOptions options = of_type(name);
+    options.rank = rank;
+    ASSERT_TRUE(from.send(*from.peer(to.name()), "x", options));
+    take(to).done();
+  };
+  send(queen, worker, "task", kNormal);
+  send(queen, helper, "task", kHigh);
+  send(helper, worker, "note", kNormal);
+  const auto rows = [](Words words) {
+    const Words common{"tail", "--json", "--since", "0", "--timeout", "100ms"};
+    words.insert(words.begin(), common.begin(), common.end());
+    return json_lines(good(words)).size();
+  };
+  EXPECT_EQ(rows({}), 9U);
+  EXPECT_EQ(rows({"--from", "queen"}), 6U);
+  EXPECT_EQ(rows({"--to", "worker"}), 6U);
+  EXPECT_EQ(rows({"--from", "queen", "--to", "worker"}), 3U);
+  EXPECT_EQ(rows({"--type", "note"}), 3U);
+  EXPECT_EQ(rows({"--rank", "high"}), 3U);
+  EXPECT_EQ(rows({"--type", "note", "--rank", "high"}), 0U);
+}
+
+TEST_F(CliHistory, ALongPayloadHasItsFirstBytesAsItsPreview) {
+  (void)good({"history", "on", "--previews"});
+  Agent worker = attach("worker");
+  Agent queen = attach("queen");
+  ASSERT_TRUE(queen.send(*queen.peer("worker"), std::string(3000, 'p')));
+  take(worker).done();
+  for (const char* name : {"queen", "worker"}) {
+    const json row = good_json({"log", name})[0];
+    EXPECT_EQ(row.at("preview"), std::string(200, 'p'));
+    EXPECT_EQ(row.at("bytes"), 3000);
+    EXPECT_NE(good({"log", name}).find(std::string(200, 'p') + "...\n"), std::string::npos);
+  }
+  EXPECT_EQ(good_json({"log", "worker"})[1].at("preview"), nullptr) << "an end shows none";
+}
+
+TEST_F(CliHistory, ATraceShowsTheWayToAnAgentThatWasKilled) {
+  (void)good({"history", "on"});
+  std::string id;
+  {
+    Program worker(with_program({"reply", "worker", "--command", "sleep 600", "--temporary"}));
+    wait_for_agent("worker");
+    Agent queen = attach("queen", true);
+    const SendResult sent = queen.send(*queen.peer("worker"), "job");
+    ASSERT_TRUE(sent);
+    id = id_text(sent.id);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (events_of(good_json({"trace", id})) != Words({"sent", "taken"})) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end);
+      ::usleep(5000);
+    }
+    worker.signal(SIGKILL);
+    (void)worker.wait();
+  }
+  EXPECT_EQ(events_of(good_json({"trace", id})), Words({"sent", "taken"}));
+  EXPECT_EQ(events_of(good_json({"log", "worker"})), Words({"taken"}));
+}
+
+// The history of an agent of this process, which alone can write it.
+std::byte* own_history(Pid pid) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string name = fmt::format("-history-{}-", pid);
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(name) == std::string::npos || line.find(" rw") == std::string::npos) continue;
+    return reinterpret_cast<std::byte*>(std::stoull(line, nullptr, 16));
+  }
+  return nullptr;
+}
+
+template <typename T>
+void poke(std::byte* history, std::uint64_t offset, T value) {
+  std::memcpy(history + offset, &value, sizeof(value));
+}
+
+TEST_F(CliHistory, AnOwnerThatWritesOverItsHistoryLosesThatAloneAndToolsSaySo) {
+  (void)good({"history", "on", "--previews"});
+  Agent worker = attach("worker");
+  Agent queen = attach("queen");
+  const auto to = queen.peer("worker");
+  const SendResult first = queen.send(*to, "job");
+  ASSERT_TRUE(first);
+  take(worker).done();
+  std::byte* const history = own_history(queen.pid());
+  ASSERT_NE(history, nullptr);
+  using Layout = shm::HistoryLayout;
+  const std::uint64_t row = Layout::rows_of(shm::HistoryRing::kSend);
+  const std::uint64_t head = shm::ring_head_at(shm::HistoryRing::kSend);
+  // No more than this: to read memory that is not there would make it.
+  const std::vector<std::byte> page(history, history + shm::kPage);
+  const std::vector<std::byte> first_row(history + row, history + row + sizeof(shm::HistoryRow));
+  const std::vector<std::function<void()>> lies{
+      [&] { poke(history, head, ~std::uint64_t{0}); },
+      [&] { poke(history, head, std::uint64_t{1000}); },  // rows without memory
+      [&] { poke(history, row + offsetof(shm::HistoryRow, event), std::uint8_t{99}); },
+      [&] { poke(history, row + offsetof(shm::HistoryRow, type_length), std::uint8_t{99}); },
+      [&] { poke(history, row + offsetof(shm::HistoryRow, preview_length), std::uint16_t{999}); },
+      [&] { poke(history, 0, std::uint64_t{0}); },
+  };
+  for (const auto& lie : lies) {
+    lie();
+    const Outcome log = beeline({"log", "queen"});
+    EXPECT_EQ(log.code, 4) << log.out;
+    EXPECT_TRUE(contains(log.err, "left out")) << log.err;
+    const Outcome trace = beeline({"trace", id_text(first.id), "--json"});
+    EXPECT_EQ(trace.code, 0);
+    EXPECT_EQ(events_of(json::parse(trace.out)), Words({"taken", "done"}));
+    std::memcpy(history, page.data(), page.size());
+    std::memcpy(history + row, first_row.data(), first_row.size());
+  }
+  // Everything at once, and nobody but the tools minds.
+  std::memset(history, 0xff, shm::kPage);
+  std::memset(history + row, 0xff, 64 * sizeof(shm::HistoryRow));
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(queen.send(*to, "more"));
+    take(worker).done();
+  }
+  EXPECT_EQ(events_of(good_json_with_remark({"log", "worker"})).size(), 22U);
 }
 
 }  // namespace

@@ -48,18 +48,21 @@ class Chronicle {
   explicit Chronicle(std::string hive) : hive_(std::move(hive)) {}
 
   // Finds the histories that are there now; call it again for new ones. One that is damaged, or of
-  // another layout, is counted and left out. Errors: those of look::find_segments().
+  // another layout, is left out, see take_complaints(). Errors: those of look::find_segments().
   [[nodiscard]] Result<void> find();
   // All rows that no call has returned yet, in the order of their times. Within one
   // tick of the clock (4 ms) come first the rows about sending, then those about taking, then the
-  // ends.
+  // ends. A history in which a row or a head is impossible is left out from there on.
   [[nodiscard]] std::vector<HistoryLine> read();
   // Leaves out all rows that are there.
   void skip_all();
 
   [[nodiscard]] std::set<Chronicler> chroniclers() const;
   [[nodiscard]] bool empty() const { return books_.empty(); }
-  [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
+  // Why histories are left out, in words, each once.
+  [[nodiscard]] std::vector<std::string> take_complaints() {
+    return std::exchange(complaints_, {});
+  }
 
  private:
   struct Book {
@@ -68,12 +71,18 @@ class Chronicle {
     std::string name;
     segment::Foreign memory;
     std::vector<shm::HistoryReader> readers;
+    bool is_damaged = false;
   };
+
+  void read(Book& book, shm::HistoryReader& ring, std::vector<HistoryLine>& lines);
+  // The next row of a ring. False: there is none, or the history is damaged.
+  [[nodiscard]] bool next(Book& book, shm::HistoryReader& ring, shm::HistoryItem& item);
+  void find_damaged(Book& book, std::string_view finding);
 
   std::string hive_;
   std::vector<Book> books_;
   std::set<std::pair<dev_t, ino_t>> known_;
-  std::size_t unreadable_ = 0;
+  std::vector<std::string> complaints_;
 };
 
 }  // namespace beeline::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,11 @@
 
 #include "shm/directory.h"
 #include "src/control/history_client.h"
+#include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "tools/beeline/chronicle.h"
 #include "tools/beeline/history_view.h"
+#include "tools/beeline/options.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/signals.h"
 #include "tools/beeline/verbs.h"
@@ -97,10 +100,8 @@ Result<Look> look_at_history(const Context& context) {
   return look;
 }
 
-void remark_unreadable(const Chronicle& chronicle) {
-  if (chronicle.unreadable() == 0) return;
-  remark(fmt::format("{} histories are damaged or of another layout, and are left out",
-                     chronicle.unreadable()));
+void remark_complaints(Chronicle& chronicle) {
+  for (const std::string& complaint : chronicle.take_complaints()) remark(complaint);
 }
 
 ExitCode nothing_recorded(const Look& look, const std::string& of, ExitCode code) {
@@ -115,8 +116,8 @@ ExitCode nothing_recorded(const Look& look, const std::string& of, ExitCode code
 ExitCode show_log(const Context& context, const std::string& name) {
   auto look = look_at_history(context);
   if (!look) return complain(look.error());
-  remark_unreadable(look->chronicle);
   std::vector<HistoryLine> lines = look->chronicle.read();
+  remark_complaints(look->chronicle);
   std::erase_if(lines, [&](const HistoryLine& line) { return !look->names.means(name, line.pid); });
   if (lines.empty()) {
     return nothing_recorded(*look, fmt::format("\"{}\"", name), ExitCode::kNoAgent);
@@ -138,7 +139,16 @@ ExitCode show_log(const Context& context, const std::string& name) {
 struct TailArguments {
   HistoryFilter filter;
   std::string rank;
+  std::string since;
 };
+
+// The time in `--since`, by the clock of rows: 0 means all that is kept, a duration so long ago.
+Result<std::int64_t> parse_since(const std::string& text) {
+  if (text == "0") return std::numeric_limits<std::int64_t>::min();
+  const auto ago = parse_duration(text);
+  if (!ago) return tl::unexpected(ago.error());
+  return os::coarse_ns() - ago->count();
+}
 
 // Follows the histories until a signal, the timeout, or the end of the hive.
 class Tail {
@@ -153,7 +163,7 @@ class Tail {
 
   ExitCode run() {
     if (auto found = chronicle_.find(); !found) return complain(found.error());
-    chronicle_.skip_all();
+    if (!filter_.since_ns) chronicle_.skip_all();
     if (auto named = name_all(); !named) return complain(named.error());
     const auto begin = steady_clock::now();
     auto next_find = begin + kBetweenFinds;
@@ -188,6 +198,7 @@ class Tail {
   // False when the output takes nothing more.
   bool show() {
     const std::vector<HistoryLine> lines = chronicle_.read();
+    remark_complaints(chronicle_);
     for (const HistoryLine& line : lines) {
       if (names_.of(line.pid) != line.name) names_.add(line.pid, line.name);
     }
@@ -213,6 +224,11 @@ ExitCode tail(const Context& context, TailArguments& arguments) {
     const auto rank = parse_rank(arguments.rank);
     if (!rank) return complain(rank.error());
     arguments.filter.rank = *rank;
+  }
+  if (!arguments.since.empty()) {
+    const auto since = parse_since(arguments.since);
+    if (!since) return complain(since.error());
+    arguments.filter.since_ns = *since;
   }
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
@@ -246,8 +262,8 @@ CLI::Validator is_traceable() {
 ExitCode show_trace(const Context& context, const std::string& id) {
   auto look = look_at_history(context);
   if (!look) return complain(look.error());
-  remark_unreadable(look->chronicle);
   const std::vector<HistoryLine> lines = look->chronicle.read();
+  remark_complaints(look->chronicle);
   const bool by_trace = is_trace(id);
   const auto found = trace_of(lines, by_trace ? 0 : *parse_id(id), by_trace ? id : "");
   if (found.empty()) return nothing_recorded(*look, id, ExitCode::kError);
@@ -311,10 +327,14 @@ void add_history_verbs(CLI::App& app, Context& context) {
   tail_verb->add_option("--type", arguments->filter.type, "Only of this type")
       ->check(is_label("type"));
   tail_verb->add_option("--rank", arguments->rank, "Only of this rank");
+  tail_verb->add_option("--since", arguments->since,
+                        "First the rows of this time, like 10m, or with 0 all that are kept; "
+                        "without it only new ones");
   tail_verb->footer(
       "Examples:\n"
       "  beeline tail\n"
       "  beeline tail --to worker --type task_request\n"
+      "  beeline tail --since 0 --rank critical\n"
       "  beeline tail --json --timeout 10s > events\n"
       "Ends with 0 at Ctrl-C or when --timeout is over. It holds nobody up: rows that an agent\n"
       "writes faster than they are read are counted and lost. With --json each row is one line.");

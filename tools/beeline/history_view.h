@@ -28,12 +28,14 @@ class HistoryNames {
   std::map<Pid, std::string> names_;
 };
 
-// Picks the rows that a user wants to see. An empty field takes all; a gap passes always.
+// Picks the rows that a user wants to see. An empty field takes all. A gap has the time of the row
+// behind it and no other property, so it passes if that is late enough.
 struct HistoryFilter {
   std::string from;
   std::string to;
   std::string type;
   std::optional<std::int32_t> rank;
+  std::optional<std::int64_t> since_ns;  // by the clock of rows
 
   [[nodiscard]] bool takes(const HistoryLine& line, const HistoryNames& names) const;
 };
