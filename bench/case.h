@@ -12,6 +12,7 @@
 #include <beeline/types.h>
 
 #include "bench/windows.h"
+#include "shm/directory.h"
 
 namespace beeline::bench {
 
@@ -63,6 +64,7 @@ struct Case {
   std::size_t depth = 0;    // of the inbox
   std::size_t batch = 1;    // messages that a receiver takes for one call, at most
   std::size_t members = 2;  // processes
+  std::optional<shm::HistoryLevel> history{};  // what the hive records meanwhile, if that is asked
   Cpus cpus{};
 
   // A sleeping side is limited by the object that it sleeps on, a spinning one by the cache line.

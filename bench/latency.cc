@@ -2,19 +2,27 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/agents.h"
 #include "bench/rounds.h"
 #include "bench/schedule.h"
+#include "src/control/history_client.h"
 
 namespace beeline::bench {
 namespace {
 
 constexpr double kWarmUpSeconds = 0.02;
+
+const std::map<std::string, shm::HistoryLevel> kHistoryLevels{
+    {"off", shm::HistoryLevel::kOff},
+    {"headers", shm::HistoryLevel::kHeaders},
+    {"previews", shm::HistoryLevel::kPreviews}};
 
 bool asks(const Case& what) { return what.carry == Carry::kRequest; }
 
@@ -48,7 +56,16 @@ std::string how_text(const Case& what) {
   if (what.carry == Carry::kUntouched) text += ", untouched";
   if (asks(what)) text += ", request";
   if (what.rate > 0.0) text += fmt::format(", {}/s", what.rate);
+  if (what.history) text += fmt::format(", history {}", shm::to_string(*what.history));
   return text;
+}
+
+// The agents of a run attach after it, and record from their first message on.
+Result<void> switch_history(shm::HistoryLevel level) {
+  auto client = control::Client::connect();
+  if (!client) return tl::unexpected(client.error());
+  const auto set = control::ask_history(*client, static_cast<std::int32_t>(level));
+  return set ? Result<void>() : tl::unexpected(set.error());
 }
 
 void fill(Row& row, const Case& what, const Outcome& outcome) {
@@ -57,6 +74,7 @@ void fill(Row& row, const Case& what, const Outcome& outcome) {
   row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
   row["ratio_p50"] = ratio_of(outcome);
   row["how"] = how_text(what);
+  if (what.history) row["history"] = shm::to_string(*what.history);
   if (what.rate == 0.0) return;
   row["rate"] = what.rate;
   row["sent_late_ns"] = percentiles_json(outcome.late_ns);
@@ -73,6 +91,7 @@ class Latency final : public Benchmark {
                                {"payload", "/payload"},
                                {"mode", "/mode", 8},
                                {"rate/s", "/rate", 7},
+                               {"history", "/history", 8},
                                {"p50", "/rtt_ns/p50"},
                                {"p99", "/rtt_ns/p99"},
                                {"p99.9", "/rtt_ns/p999"},
@@ -92,6 +111,12 @@ class Latency final : public Benchmark {
                   "Each round is a request() and its answer, which is sent with reply() before the "
                   "question is finished; payloads are copied")
         ->excludes("--untouched", "--rate");
+    command
+        .add_option("--history", history_,
+                    "What the hive records meanwhile: off, headers or previews; several with "
+                    "commas, which are measured in turn")
+        ->delimiter(',')
+        ->transform(CLI::CheckedTransformer(kHistoryLevels).description(""));
   }
 
   Result<void> run(Sink& out) override {
@@ -99,7 +124,13 @@ class Latency final : public Benchmark {
     if (!flags_.has_sizes() && !flags_.has_modes()) {
       cases = flags_.cases(rows(), {WaitMode::kSpin, WaitMode::kSleep});
     }
-    return run_rows_in_hive(out, flags_, cases, run_latency, fill);
+    const auto run_one = [](SharedBoard& board, const Case& what) -> Result<Outcome> {
+      if (what.history) {
+        if (auto set = switch_history(*what.history); !set) return tl::unexpected(set.error());
+      }
+      return run_latency(board, what);
+    };
+    return run_rows_in_hive(out, flags_, recording(cases), run_one, fill);
   }
 
  private:
@@ -120,7 +151,21 @@ class Latency final : public Benchmark {
     rows.push_back(more);
     return rows;
   }
+  // Each of these cases with each history.
+  [[nodiscard]] std::vector<Case> recording(const std::vector<Case>& cases) const {
+    if (history_.empty()) return cases;
+    std::vector<Case> all;
+    for (Case one : cases) {
+      for (const shm::HistoryLevel level : history_) {
+        one.history = level;
+        all.push_back(one);
+      }
+    }
+    return all;
+  }
+
   bool request_ = false;
+  std::vector<shm::HistoryLevel> history_;
 };
 
 }  // namespace

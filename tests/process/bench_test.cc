@@ -105,6 +105,16 @@ TEST_F(BenchTest, LimitNamesTheMachine) {
                      "/machine/compiler"});
 }
 
+TEST_F(BenchTest, LatencyIsMeasuredOnceWithEachHistory) {
+  const auto found = rows({"latency", "--size", "64", "--mode", "sleep", "--seconds", "0.02",
+                           "--history", "off,previews,off"});
+  ASSERT_EQ(found.size(), 3U);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    expect_positive(found[i], {"/rtt_ns/p50", "/ratio_p50"});
+    EXPECT_EQ(found[i].value("history", ""), i == 1 ? "previews" : "off");
+  }
+}
+
 TEST_F(BenchTest, LatencyHasPercentilesTheLimitAndTheRatio) {
   const std::string histogram = in_folder("latency.hgrm");
   const json found =
