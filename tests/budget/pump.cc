@@ -1,7 +1,8 @@
 // Two agents of one process: one sends, the other receives and finishes. Run under callgrind, which
-// counts the cost of the three functions below. Prints how many messages one call handles.
+// counts the cost of the three functions below. Prints how many messages one call handles. With the
+// argument `history` the hive records headers meanwhile.
 
-#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 #include <beeline/agent.h>
 
+#include "shm/directory.h"
+#include "src/control/history_client.h"
 #include "tools/beeline/scratch_hive.h"
 
 namespace {
@@ -19,6 +22,12 @@ constexpr int kBatch = 8;  // the figures in docs/performance.md are for batches
 int failed(const std::string& why) {
   std::fprintf(stderr, "budget-pump: %s\n", why.c_str());
   return 1;
+}
+
+bool record_headers() {
+  auto client = beeline::control::Client::connect();
+  const auto level = static_cast<std::int32_t>(beeline::shm::HistoryLevel::kHeaders);
+  return client && beeline::control::ask_history(*client, level);
 }
 
 }  // namespace
@@ -47,9 +56,11 @@ extern "C" {
 }
 }
 
-int main() {
+int main(int argc, char** argv) {
   auto hive = beeline::cli::ScratchHive::start("budget");
   if (!hive) return failed(hive.error().text);
+  const bool records = argc == 2 && std::string_view(argv[1]) == "history";
+  if (records && !record_headers()) return failed("the history cannot be switched on");
   {
     beeline::AttachOptions options;
     options.start_coordinator = false;
