@@ -205,6 +205,12 @@ class Killing {
 
 void Killing::judge(std::uint64_t step, Tally& tally) {
   if (scenario_.operation->actor == Actor::kCoordinator) return;
+  if (rig_->annals) {
+    std::uint64_t head = 0;
+    const auto wrong = rig_->annals->judge(head);
+    if (!wrong.empty()) violate(step, wrong, tally);
+    return;
+  }
   const bool sender_died = scenario_.operation->actor == Actor::kSender;
   const auto wrong = judge_next_receiver(*rig_, before_, !sender_died).text;
   if (!wrong.empty()) violate(step, wrong, tally);

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "tests/killpoints/annals.h"
 #include "tests/killpoints/book.h"
 #include "tests/killpoints/ledger.h"
 #include "tests/killpoints/life.h"
@@ -50,6 +51,7 @@ class Rig {
   bool faded = false;         // the coordinator has forgotten the sender's link
   bool is_contended = false;  // the other end runs meanwhile: a full lane or table may get room
   std::vector<Book> books;    // the directory before the operation, and after it
+  std::unique_ptr<Annals> annals;  // for an operation that records
 
   [[nodiscard]] Life& sender() { return world.sender(); }
   [[nodiscard]] receive::Receiver& receiver() { return *world.receiver().receiver; }

@@ -11,7 +11,8 @@ namespace {
 const std::vector<Operation>& operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> found;
-    for (auto some : {sender_operations(), receiver_operations(), other_operations()}) {
+    for (auto some :
+         {sender_operations(), receiver_operations(), other_operations(), history_operations()}) {
       for (Operation& operation : some) found.push_back(std::move(operation));
     }
     return found;

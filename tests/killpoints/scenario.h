@@ -15,6 +15,7 @@ enum class Actor : std::uint8_t {
   kReceiver,
   kSuccessor,    // the next life of the receiver, while it takes over
   kCoordinator,  // the directory
+  kRecorder,     // the history of an agent
 };
 
 // The actions of both agents before.
@@ -64,6 +65,7 @@ struct Standstill {
 [[nodiscard]] std::vector<Operation> sender_operations();
 [[nodiscard]] std::vector<Operation> receiver_operations();
 [[nodiscard]] std::vector<Operation> other_operations();
+[[nodiscard]] std::vector<Operation> history_operations();
 
 [[nodiscard]] const std::vector<Scenario>& scenarios();
 [[nodiscard]] const std::vector<Pair>& pairs();

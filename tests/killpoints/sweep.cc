@@ -54,6 +54,7 @@ class Swept {
     if (scenario_.operation->actor == Actor::kCoordinator) {
       image.add(rig_->world.directory_image(kBookPlaces));
     }
+    if (rig_->annals) image.add(rig_->annals->whole());
     return image;
   }
   void restore(std::size_t i) const {
@@ -63,6 +64,7 @@ class Swept {
   [[nodiscard]] Finding judge(std::size_t i) const;
   [[nodiscard]] bool wrote_elsewhere() const;
   void judge_directory(Tally& tally) const;
+  void judge_history(Tally& tally) const;
 
   const Scenario& scenario_;
   std::unique_ptr<Rig> rig_;
@@ -112,6 +114,19 @@ void Swept::judge_directory(Tally& tally) const {
   }
 }
 
+void Swept::judge_history(Tally& tally) const {
+  std::uint64_t head = 0;
+  for (std::size_t i = 0; i < recorder_.count(); ++i) {
+    restore(i);
+    auto wrong = rig_->annals->judge(head);
+    if (wrong.empty() && i + 1 == recorder_.count()) wrong = rig_->annals->judge_end();
+    tally.points += recorder_.state(i).steps;
+    if (wrong.empty()) continue;
+    tally.violate(scenario_.name, "kill", recorder_.state(i).first_step, recorder_.state(i).at,
+                  wrong);
+  }
+}
+
 void Swept::judge_all(Tally& tally, std::optional<std::uint64_t> only) {
   tally.states = recorder_.count_outside_copies();
   tally.prepared = fingerprint(initial_);
@@ -122,6 +137,7 @@ void Swept::judge_all(Tally& tally, std::optional<std::uint64_t> only) {
   if (recorder_.overflowed()) violate(0, "more states than can be kept");
   if (wrote_elsewhere()) violate(0, "the operation wrote into a segment that is not its own");
   if (scenario_.operation->actor == Actor::kCoordinator) return judge_directory(tally);
+  if (rig_->annals) return judge_history(tally);
   const Course course{before_, after_, scenario_.operation->leases};
   Fates last = before_;
   for (std::size_t i = 0; i < recorder_.count(); ++i) {
@@ -180,6 +196,8 @@ Image image_of_actor(Rig& rig, Actor actor) {
     }
     case Actor::kCoordinator:
       return rig.world.directory_image(kBookPlaces);
+    case Actor::kRecorder:
+      return rig.annals->image();
   }
   return {};
 }
