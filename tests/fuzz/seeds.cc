@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "shm/verify_history.h"
 #include "src/control/wire.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/verify_samples.h"
@@ -174,6 +175,35 @@ Seeds directory_seeds() {
   return seeds;
 }
 
+// ---- History -----------------------------------------------------------------------------------
+
+// Single lies about rows that the sample has.
+void add_history_lies(Seeds& seeds, const std::string& prefix, const Tape& start) {
+  using shm::HistoryRow;
+  constexpr auto kRing = shm::HistoryRing::kSend;
+  const auto lie = [&](const char* name, std::uint64_t offset, auto value) {
+    seeds[prefix + name] = Tape(start).write(offset, value).input();
+  };
+  const auto row = [](std::uint64_t position, std::size_t field) {
+    return shm::HistoryLayout::row_of(kRing, position) + field;
+  };
+  lie("head_beyond_all", shm::ring_head_at(kRing), ~std::uint64_t{0});
+  lie("head_that_fell", shm::ring_head_at(kRing), std::uint64_t{1});
+  lie("row_of_another_place", row(9, offsetof(HistoryRow, place)), std::uint64_t{1});
+  lie("row_from_the_future", row(9, offsetof(HistoryRow, place)), ~std::uint64_t{0});
+  lie("row_with_an_event_that_is_none", row(9, offsetof(HistoryRow, event)), std::uint8_t{0xff});
+  lie("row_with_a_type_beyond_it", row(9, offsetof(HistoryRow, type_length)), std::uint8_t{0xff});
+  lie("row_with_a_long_preview", row(9, offsetof(HistoryRow, preview_length)),
+      std::uint16_t{0xffff});
+}
+
+Seeds history_seeds() {
+  constexpr std::uint8_t kAnywhere = 1;  // all writes go into the whole segment
+  Seeds seeds{{"sound", Tape().put(kAnywhere).input()}};
+  add_history_lies(seeds, "", Tape().put(kAnywhere));
+  return seeds;
+}
+
 // ---- Old home -----------------------------------------------------------------------------------
 
 Seeds old_home_seeds() {
@@ -269,7 +299,7 @@ Seeds segment_seeds() {
           {"pages_of_a_history", first_pages(test::sample_history())}};
 }
 
-// In the order in which the targets know the samples: link, home, status, directory.
+// In the order in which the targets know the samples: link, home, status, directory, history.
 Seeds damaged_segment_seeds() {
   const shm::LinkLayout link(test::kSmallContract);
   const shm::HomeLayout home(test::kSmallInbox);
@@ -305,6 +335,7 @@ Seeds damaged_segment_seeds() {
           .write(shm::DirectoryLayout::kControl + offsetof(shm::DirectoryControl, agent_count),
                  ~std::uint64_t{0})
           .input();
+  add_history_lies(seeds, "history_", in(4));
   seeds["header_section_beyond_the_end"] =
       in(0).write(kSection0 + offsetof(shm::Section, offset), ~std::uint64_t{0}).input();
   seeds["header_section_count_that_overflows"] =
@@ -317,6 +348,7 @@ Seeds damaged_segment_seeds() {
 Seeds seeds_of(std::string_view target) {
   if (target == "control") return control_seeds();
   if (target == "directory") return directory_seeds();
+  if (target == "history") return history_seeds();
   if (target == "old_home") return old_home_seeds();
   if (target == "takeover") return takeover_seeds();
   if (target == "verify") return damaged_segment_seeds();
