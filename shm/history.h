@@ -262,36 +262,34 @@ class HistoryWriter {
     const auto* const from = reinterpret_cast<const char*>(preview.data());
     auto* const words = words_at(HistoryLayout::preview_of(ring_, position_));
     for (std::size_t at = 0; at < shown; at += 8) {
-      words[at / 8].publish(word_of_bytes(from + at, std::min<std::size_t>(8, shown - at)));
+      put(words[at / 8], word_of_bytes(from + at, std::min<std::size_t>(8, shown - at)));
     }
     return shown;
   }
   // SUBTLE: whole words, composed in registers (docs/cache-lines.md, Store forwarding).
-  // SYNC(history.row): releases, as those of the preview. A reader that sees one of these words
-  // sees that the place of the row was cleared before.
   [[gnu::always_inline]] void finish(const HistoryNote& note, std::size_t shown) {
     const std::uint64_t position = position_;  // in a register, whatever is stored meanwhile
     auto* const words = row_at(position);
-    words[1].publish(note.id);
-    words[2].publish(note.cause);
-    words[3].publish(note.reply_to);
-    words[4].publish(static_cast<std::uint64_t>(note.at_ns));
+    put(words[1], note.id);
+    put(words[2], note.cause);
+    put(words[3], note.reply_to);
+    put(words[4], static_cast<std::uint64_t>(note.at_ns));
     std::uint64_t last = 0;
     if (note.trace == nullptr) [[likely]] {
-      for (std::size_t i = 5; i < 8; ++i) words[i].publish(0);
+      for (std::size_t i = 5; i < 8; ++i) put(words[i], 0);
     } else {
       last = put_trace(words, note.trace);
     }
-    words[8].publish(last | static_cast<std::uint64_t>(note.event) << 8 |
-                     std::uint64_t{note.reason} << 16 | note.type.length << 24 |
-                     std::uint64_t{note.length} << 32);
-    words[9].publish(static_cast<std::uint32_t>(note.rank) | std::uint64_t{note.peer} << 32);
-    words[10].publish(shown | std::uint64_t{note.flags} << 16);
-    words[11].publish(note.type.words[0]);
-    words[12].publish(note.type.words[1]);
-    words[13].publish(note.type.words[2]);
-    words[14].publish(note.type.words[3]);
-    words[15].publish(0);
+    put(words[8], last | static_cast<std::uint64_t>(note.event) << 8 |
+                      std::uint64_t{note.reason} << 16 | note.type.length << 24 |
+                      std::uint64_t{note.length} << 32);
+    put(words[9], static_cast<std::uint32_t>(note.rank) | std::uint64_t{note.peer} << 32);
+    put(words[10], shown | std::uint64_t{note.flags} << 16);
+    put(words[11], note.type.words[0]);
+    put(words[12], note.type.words[1]);
+    put(words[13], note.type.words[2]);
+    put(words[14], note.type.words[3]);
+    put(words[15], 0);
     words[0].relaxed_store(position + 1);  // relaxed: published by the head
     position_ = position + 1;
     // SYNC(history.head): pairs with HistoryReader::next.
@@ -309,13 +307,18 @@ class HistoryWriter {
   [[nodiscard]] Atomic<std::uint64_t>* row_at(std::uint64_t position) const {
     return words_at(HistoryLayout::row_of(ring_, position));
   }
+  // SYNC(history.row): a release. A reader that sees one of the words of a row or of its preview
+  // sees that the place of the row was cleared before.
+  [[gnu::always_inline]] static void put(Atomic<std::uint64_t>& word, std::uint64_t value) {
+    word.publish(value);
+  }
   // Returns its last byte, which shares a word with other fields.
   [[nodiscard]] static std::uint64_t put_trace(Atomic<std::uint64_t>* words,
                                                const unsigned char* trace) {
     for (std::size_t i = 0; i < 3; ++i) {
       std::uint64_t word = 0;
       std::memcpy(&word, trace + 8 * i, 8);
-      words[5 + i].publish(word);
+      put(words[5 + i], word);
     }
     return trace[kTraceBytes - 1];
   }
