@@ -36,6 +36,7 @@ enum class ErrorCode : std::uint8_t {
   kNotice,          ///< a notice waits, and the caller asked to be told
   kUnanswered,      ///< the receiver finished a request and did not answer it
   kRejected,        ///< the request is a dead letter of its receiver; the text says why
+  kFailed,          ///< the handler of a task failed; the text says why
 };
 
 /// The name of a code as it stands in control messages and logs, for example "no_agent".
@@ -84,6 +85,8 @@ constexpr std::string_view to_string(ErrorCode code) noexcept {
       return "unanswered";
     case ErrorCode::kRejected:
       return "rejected";
+    case ErrorCode::kFailed:
+      return "failed";
   }
   return "unknown";
 }

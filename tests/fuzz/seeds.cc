@@ -5,7 +5,9 @@
 #include <initializer_list>
 #include <utility>
 
+#include "shm/task_form.h"
 #include "shm/verify_history.h"
+#include "src/agent/task_codec.h"
 #include "src/control/wire.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/verify_samples.h"
@@ -289,6 +291,25 @@ Seeds takeover_seeds() {
   return seeds;
 }
 
+// ---- Tasks --------------------------------------------------------------------------------------
+
+Seeds task_seeds() {
+  const auto input = [](const std::string& form) { return Input(form.begin(), form.end()); };
+  const auto with = [&](std::string form, std::size_t at, std::uint32_t lie) {
+    std::memcpy(form.data() + at, &lie, sizeof(lie));
+    return input(form);
+  };
+  constexpr std::size_t kPairs = offsetof(shm::TaskHead, pairs);
+  const std::string task = encode(Task{.id = "1", .params = {{"a", "b"}, {"c", ""}}});
+  const std::string result = encode(TaskResult{.output = "out", .metadata = {{"a", "b"}}});
+  return {{"task", input(task)},
+          {"result", input(result)},
+          {"failure", input(encode_failure("why"))},
+          {"task_of_more_pairs_than_bytes", with(task, kPairs, 0x7fffffff)},
+          {"task_with_a_text_beyond_the_end", with(task, sizeof(shm::TaskHead), 0xffffffff)},
+          {"result_of_pairs_that_overflow", with(result, kPairs + 4, 0xffffffff)}};
+}
+
 // ---- Segments -----------------------------------------------------------------------------------
 
 Seeds segment_seeds() {
@@ -351,6 +372,7 @@ Seeds seeds_of(std::string_view target) {
   if (target == "history") return history_seeds();
   if (target == "old_home") return old_home_seeds();
   if (target == "takeover") return takeover_seeds();
+  if (target == "task") return task_seeds();
   if (target == "verify") return damaged_segment_seeds();
   if (target != "dump") return {};
   Seeds seeds = segment_seeds();

@@ -75,6 +75,7 @@ static_assert([] {
     case ErrorCode::kNotice:
     case ErrorCode::kUnanswered:
     case ErrorCode::kRejected:
+    case ErrorCode::kFailed:
       return ExitCode::kError;
   }
   return ExitCode::kError;

@@ -10,6 +10,7 @@
 #include "shm/link.h"
 #include "shm/status.h"
 #include "shm/strings.h"
+#include "shm/task_form.h"
 #include "tools/shm_dump/dump.h"
 
 namespace beeline::dump {
@@ -138,6 +139,12 @@ void add_enums(std::string& out) {
            std::array{HistoryEvent::kNone, HistoryEvent::kSent, HistoryEvent::kTaken,
                       HistoryEvent::kDone, HistoryEvent::kRequeued, HistoryEvent::kRejected,
                       HistoryEvent::kExpired, HistoryEvent::kEscalated, HistoryEvent::kDead});
+  using shm::MessageKind;
+  add_enum(out, "MessageKind",
+           std::array{MessageKind::kOrdinary, MessageKind::kTask, MessageKind::kTaskUpdate,
+                      MessageKind::kTaskLog});
+  using shm::TaskForm;
+  add_enum(out, "TaskForm", std::array{TaskForm::kTask, TaskForm::kResult, TaskForm::kFailure});
 }
 
 void add_header(std::string& out) {
@@ -165,7 +172,12 @@ void add_link_structs(std::string& out) {
   add_struct(out, "Extension", sizeof(shm::Extension),
              {BEELINE_FIELD(Extension, cause), BEELINE_FIELD(Extension, addressee),
               BEELINE_FIELD(Extension, full_length), BEELINE_FIELD(Extension, trace),
-              BEELINE_FIELD(Extension, ack), BEELINE_FIELD(Extension, reserved)});
+              BEELINE_FIELD(Extension, ack), BEELINE_FIELD(Extension, kind),
+              BEELINE_FIELD(Extension, reserved)});
+  add_struct(out, "TaskHead", sizeof(shm::TaskHead),
+             {BEELINE_FIELD(TaskHead, form), BEELINE_FIELD(TaskHead, number),
+              BEELINE_FIELD(TaskHead, timeout_ms), BEELINE_FIELD(TaskHead, texts),
+              BEELINE_FIELD(TaskHead, pairs), BEELINE_FIELD(TaskHead, reserved)});
   add_struct(out, "Slot", sizeof(shm::Slot),
              {BEELINE_FIELD(Slot, commit), BEELINE_FIELD(Slot, header),
               BEELINE_FIELD(Slot, generation), BEELINE_FIELD(Slot, payload)});

@@ -1,0 +1,30 @@
+#pragma once
+// Tasks and results as the bytes of a message. See shm/task_form.h.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <beeline/task.h>
+
+namespace beeline {
+
+// Bytes of its form. One that is too large for a message is not encoded.
+[[nodiscard]] std::uint64_t encoded_bytes(const Task& task);
+[[nodiscard]] std::uint64_t encoded_bytes(const TaskResult& result);
+
+// `timeout`: in place of the one of the task.
+[[nodiscard]] std::string encode(const Task& task, std::chrono::milliseconds timeout);
+[[nodiscard]] inline std::string encode(const Task& task) { return encode(task, task.timeout); }
+[[nodiscard]] std::string encode(const TaskResult& result);
+[[nodiscard]] std::string encode_failure(std::string_view text);
+
+// From the bytes of a stranger. Errors: kProtocol, which names the lie.
+[[nodiscard]] Result<Task> decode_task(std::span<const std::byte> bytes);
+// The same; a failure is kFailed, with its text.
+[[nodiscard]] Result<TaskResult> decode_result(std::span<const std::byte> bytes);
+
+}  // namespace beeline
