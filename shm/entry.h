@@ -99,6 +99,11 @@ struct EntryWord {
 
 inline constexpr std::uint16_t kReasonShift = 12;  // DeadReason in the top bits of the flags
 
+[[nodiscard]] constexpr std::uint16_t with_reason(std::uint16_t flags, DeadReason reason) {
+  return static_cast<std::uint16_t>((flags & ~(0xf << kReasonShift)) | static_cast<unsigned>(reason)
+                                                                           << kReasonShift);
+}
+
 struct Entry {
   Atomic<std::uint64_t> state;  // EntryWord
   std::uint64_t arrival;        // order in which this inbox took it; survives a hand-over
@@ -140,6 +145,13 @@ struct Entry {
   // True for an acknowledgement of a question.
   [[nodiscard]] bool ends_question() const {
     return is_ack(header) && (extension().ack & kAckOfQuestion) != 0;
+  }
+  [[nodiscard]] MessageKind kind() const {
+    return kind_of(header, area()[offsetof(Extension, kind)]);
+  }
+  // A task is in no order, and is never handed out as a message.
+  [[nodiscard]] bool is_task() const {
+    return (header.flags & kFlagStashed) != 0 && kind() == MessageKind::kTask;
   }
   [[nodiscard]] bool is_revived() const { return (header.flags & kFlagRevived) != 0; }
   [[nodiscard]] DeadReason reason() const {

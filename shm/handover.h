@@ -19,6 +19,7 @@
 //   queued                                               queued   same attempts
 //   leased                                               queued   attempts + 1 = redelivered
 //   leased, its sender has taken it back                 dead
+//   queued or leased, a task                             dead     nobody does a task again
 //   dead                                                 dead
 //
 // A bad entry counts as done. Its slab is not stamped, so a link to the liar's name has one slab
@@ -217,8 +218,13 @@ inline void inherit_entry(const Home& home, EntryIndex at, const EntryCopy& copy
   BEELINE_DCHECK(entry.word().state == EntryState::kFree, at, entry.word().state);
   EntryWord word = copy.word;
   word.row = new_row;
-  const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
+  auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
+  const bool is_task =
+      (copy.slot.header.flags & kFlagStashed) != 0 && kind_of(copy.slot) == MessageKind::kTask;
+  if (word.state != EntryState::kDead && is_task) reason = DeadReason::kCancelled;
   if (word.state == EntryState::kLeased && reason == DeadReason::kCancelled) {
+    word.state = EntryState::kDead;
+  } else if (word.state == EntryState::kQueued && is_task) {
     word.state = EntryState::kDead;
   } else if (word.state == EntryState::kLeased) {
     word.state = EntryState::kQueued;
@@ -230,10 +236,9 @@ inline void inherit_entry(const Home& home, EntryIndex at, const EntryCopy& copy
   if ((entry.header.flags & kFlagStashed) == 0) {  // no honest home: such an answer is stashed
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagUnasked);
   }
-  if (word.state !=
-      EntryState::kDead) {  // killed while it was buried: the reason was stored, the state not
-    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));
-  }
+  // Killed while it was buried: the reason was stored, the state not.
+  if (word.state != EntryState::kDead) reason = DeadReason::kNone;
+  entry.header.flags = with_reason(entry.header.flags, reason);
   if (entry.in_slab()) entry.generation = copy.slot.generation;
   std::memcpy(entry.area(), copy.slot.payload, used_bytes(copy.slot.header));
   entry.state.relaxed_store(word.pack());

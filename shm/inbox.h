@@ -376,8 +376,7 @@ class Inbox {
 
   void set_reason(EntryIndex at, DeadReason reason) {
     std::uint16_t& flags = home_.entry(at).header.flags;
-    flags = static_cast<std::uint16_t>((flags & ~(0xf << kReasonShift)) |
-                                       static_cast<unsigned>(reason) << kReasonShift);
+    flags = with_reason(flags, reason);
   }
 
   // Counts an entry whose state says queued, and gives it its place in the order.

@@ -120,6 +120,16 @@ static_assert(offsetof(MessageHeader, slab) == 44);
   return kInlineBytes - extension_bytes(header);
 }
 
+// The kind of a message whose extension says this byte.
+[[nodiscard]] constexpr MessageKind kind_of(const MessageHeader& header, std::uint8_t said) {
+  constexpr std::uint16_t kOthers = kExtendedFlags | kFlagControl;
+  const bool counts =
+      extension_bytes(header) != 0 && header.ttl_ms != 0 && (header.flags & kOthers) == 0;
+  return counts && said <= static_cast<std::uint8_t>(MessageKind::kTaskLog)
+             ? static_cast<MessageKind>(said)
+             : MessageKind::kOrdinary;
+}
+
 struct Slot {
   Atomic<std::uint64_t> commit;
   WordArray<6> header;               // MessageHeader
@@ -142,6 +152,16 @@ struct SlotCopy {
   }
 };
 static_assert(sizeof(SlotCopy) == 120);
+
+[[nodiscard]] constexpr MessageKind kind_of(const SlotCopy& copy) {
+  return kind_of(copy.header, copy.payload[offsetof(Extension, kind)]);
+}
+// The same of a published slot of which the header was copied.
+[[nodiscard]] inline MessageKind kind_of(const Slot& slot, const MessageHeader& header) {
+  constexpr std::size_t kAt = offsetof(Extension, kind);
+  const std::uint64_t word = slot.payload.words[kAt / 8].relaxed_load();
+  return kind_of(header, static_cast<std::uint8_t>(word >> 8 * (kAt % 8)));
+}
 
 // The header as it lies in a slot, composed in registers.
 // SUBTLE: compose whole words (docs/cache-lines.md, Store forwarding).

@@ -6,7 +6,7 @@
 //   rows      names unique, owners and cursors that are possible
 //   entries   states legal; each live entry leads to an open row and is committed, or is a queued
 //             one that its owner was about to commit; the message is one that a receiver accepts
-//   balance   drained_total = queued + leased + dead + done + purged
+//   balance   drained_total = queued + tasks + leased + dead + done + purged
 //   index     bounds; at rest (verify_index.h) its order, and that it holds exactly the queued
 //             indexed entries
 //
@@ -229,12 +229,15 @@ struct RowName {
 struct Balance {
   std::uint64_t drained = 0;
   std::uint64_t queued = 0;
+  std::uint64_t tasks = 0;  // that wait
   std::uint64_t leased = 0;
   std::uint64_t dead = 0;
   std::uint64_t uncommitted = 0;
   std::uint64_t done = 0;
   std::uint64_t purged = 0;
-  [[nodiscard]] std::uint64_t accounted() const { return queued + leased + dead + done + purged; }
+  [[nodiscard]] std::uint64_t accounted() const {
+    return queued + tasks + leased + dead + done + purged;
+  }
 };
 
 // Adds up a home, whatever it holds.
@@ -250,7 +253,7 @@ struct Balance {
     if (!home.is_taken(bytes, i)) {
       ++balance.uncommitted;
     } else if (word.state == EntryState::kQueued) {
-      ++balance.queued;
+      ++(home.is_task(bytes, i) ? balance.tasks : balance.queued);
     } else if (word.state == EntryState::kLeased) {
       ++balance.leased;
     } else if (word.state == EntryState::kDead) {

@@ -50,6 +50,15 @@ class HomeShape {
            bytes.u64(entry_at(entry) + offsetof(Entry, arrival));
   }
 
+  // A task that waits, or has waited.
+  [[nodiscard]] bool is_task(ByteView bytes, EntryIndex entry) const {
+    const std::uint64_t at = entry_at(entry);
+    const auto header = bytes.load<MessageHeader>(at + offsetof(Entry, header));
+    const std::size_t front = (header.flags & kFlagSlab) != 0 ? sizeof(Entry::generation) : 0;
+    const auto kind =
+        bytes.load<std::uint8_t>(at + offsetof(Entry, payload) + front + offsetof(Extension, kind));
+    return (header.flags & kFlagStashed) != 0 && kind_of(header, kind) == MessageKind::kTask;
+  }
   // True if the cursor of its row has passed a live entry. An entry without a row always counts as
   // passed.
   [[nodiscard]] bool is_taken(ByteView bytes, EntryIndex entry) const {

@@ -17,6 +17,7 @@
 #include <beeline/registry.h>
 #include <beeline/request.h>
 #include <beeline/result.h>
+#include <beeline/task.h>
 #include <beeline/to.h>
 #include <beeline/types.h>
 
@@ -281,6 +282,8 @@ class Agent {
   /// try_receive_batch() until it returns 0), and next_notice(). Owned by the Agent; do not read or
   /// close it.
   [[nodiscard]] int fd();
+  /// Tasks for children, and those of the parent. See Tasks.
+  [[nodiscard]] Tasks tasks();
   /// The calls for a loop of your own around fd() that waits nowhere else. See EventLoop.
   [[nodiscard]] EventLoop loop();
 

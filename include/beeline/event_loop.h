@@ -19,6 +19,7 @@ class AgentCore;
 /// The report of EventLoop::poll(). Nothing of it was taken.
 struct Readiness {
   std::size_t messages = 0;  ///< wait in the inbox for Agent::try_receive(); some may have expired
+  std::size_t tasks = 0;     ///< wait for Tasks::next()
   std::size_t answers = 0;   ///< wait for EventLoop::next_answer()
   std::size_t spaces = 0;    ///< wait for EventLoop::next_space()
   std::size_t peers = 0;     ///< wait for EventLoop::next_peer()

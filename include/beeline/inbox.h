@@ -16,6 +16,7 @@ namespace beeline {
 enum class InboxPlace : std::uint8_t {
   kQueued,    ///< waits in the inbox
   kLane,      ///< accepted, but not taken into the inbox yet
+  kTask,      ///< a task that waits for its handler
   kAwaited,   ///< an answer to a request that waits
   kStashed,   ///< an answer that no call waits for
   kOrder,     ///< an order to cancel a message that has not come yet
@@ -37,9 +38,9 @@ struct SeenInbox {
   Pid pid = 0;         ///< of the agent
   std::string name{};  ///< of the agent
   /// First those that wait, queued and in lanes, in the order of their delivery; then those that
-  /// lie aside: awaited, stashed, orders and unwanted ones; then leased ones; then dead letters.
-  /// `rank` and `sent_ns` of a message in a lane are as the inbox will store them. One that waits
-  /// and has expired has a `reason`: the agent will not hand it out.
+  /// lie aside: tasks, awaited, stashed, orders and unwanted ones; then leased ones; then dead
+  /// letters. `rank` and `sent_ns` of a message in a lane are as the inbox will store them. One
+  /// that waits and has expired has a `reason`: the agent will not hand it out.
   std::vector<SeenMessage> messages{};
   std::size_t length = 0;  ///< how many wait to be handed out: queued or in a lane, and not expired
   /// Links to the agent that are not what a link must be, because their owners wrote over them: the

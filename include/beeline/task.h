@@ -35,7 +35,7 @@ struct Task {
   std::string context{};
   std::chrono::milliseconds timeout = kTaskPatience;  ///< the child sees the time that was left
                                                       ///< when the task was sent
-  std::string parent_task{};        ///< id of the task that this one is a part of
+  std::string parent_task{};                          ///< id of the task that this one is a part of
   std::int32_t priority = kNormal;  ///< a rank; of the tasks that wait the child does lower ones
                                     ///< first
   friend bool operator==(const Task&, const Task&) = default;

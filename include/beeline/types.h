@@ -370,11 +370,12 @@ struct InboxItem {
   std::string reason{};  ///< why it is dead
 };
 
-/// Counts the messages of an inbox by where they are. At every moment drained = queued + leased +
-/// done + dead + purged.
+/// Counts the messages of an inbox by where they are. At every moment drained = queued + tasks +
+/// leased + done + dead + purged.
 struct InboxCounters {
   std::uint64_t drained = 0;  ///< taken from lanes, predecessors of this agent included
   std::uint64_t queued = 0;
+  std::uint64_t tasks = 0;  ///< tasks that wait; see Agent::tasks()
   std::uint64_t leased = 0;
   std::uint64_t done = 0;
   std::uint64_t dead = 0;    ///< dead letters that are kept

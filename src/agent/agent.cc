@@ -255,6 +255,7 @@ Result<Message> Agent::held(MessageId id) { return core_->leases().held(id); }
 bool Agent::urgent() { return core_->intake().urgent(); }
 int Agent::fd() { return core_->event_fd(); }
 EventLoop Agent::loop() { return EventLoop(core_.get()); }
+Tasks Agent::tasks() { return Tasks(core_.get()); }
 std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
   return core_->inbox_view().items(limit, filter);
 }
@@ -302,6 +303,28 @@ Result<void> EventLoop::want_space(Peer peer, bool wanted) {
   return core_->user_loop().want_space(peer, wanted);
 }
 std::optional<Peer> EventLoop::next_space() { return core_->user_loop().next_space(); }
+
+Result<TaskResult> Tasks::execute(const To& child, const Task& task, Deadline deadline,
+                                  const ProgressHandler& progress) {
+  return with_peer(*core_, child, [&](Peer peer) {
+    return core_->executions().execute(peer, task, deadline, progress);
+  });
+}
+Result<MessageId> Tasks::execute_then(const To& child, const Task& task, ResultHandler then,
+                                      ProgressHandler progress, Deadline deadline) {
+  return with_peer(*core_, child, [&](Peer peer) {
+    return core_->executions().start(peer, task, std::move(then), std::move(progress), deadline);
+  });
+}
+std::vector<Result<TaskResult>> Tasks::execute_all(std::span<const Execution> tasks,
+                                                   Deadline deadline) {
+  return core_->executions().execute_all(tasks, deadline);
+}
+bool Tasks::cancel(MessageId task) { return core_->executions().cancel(task); }
+void Tasks::handle(TaskHandler handler) { core_->task_desk().handle(std::move(handler)); }
+void Tasks::accept(bool wanted) { core_->task_desk().accept(wanted); }
+std::optional<TaskRun> Tasks::next() { return core_->task_desk().next(); }
+std::size_t Tasks::waiting() const { return core_->task_desk().waiting(); }
 
 SendResult SharedSender::send(Peer to, Payload payload, const SendOptions& options,
                               Deadline deadline) {

@@ -57,13 +57,16 @@ AgentCore::AgentCore(Foundation& from)
       questions_({life_, directory_, client_, receiver_, links_, names_, registration_,
                   announcements_, sender_, leases_, debts_, sleeper_, intake_, turn_}),
       intake_({life_, receiver_, notices_, announcements_, leases_, sleeper_, turn_}),
-      loops_{OpenQuestions({life_, announcements_, intake_, leases_, debts_, questions_, sleeper_}),
-             Serving(life_, receiver_, intake_, leases_, loops_.questions, escalations_),
-             Errands({life_, directory_, client_, announcements_, opener_, names_}),
-             Leaving({life_, client_, links_, debts_, escalations_, loops_.questions, registration_,
-                      sleeper_}),
-             UserLoop({life_, notices_, receiver_, links_, loops_.questions, loops_.errands,
-                       loops_.leaving, sleeper_})},
+      loops_{
+          OpenQuestions({life_, announcements_, intake_, leases_, debts_, questions_, sleeper_}),
+          Executions({life_, directory_, links_, questions_, loops_.questions, debts_}),
+          TaskDesk({life_, receiver_, links_, leases_, sender_}),
+          Serving(life_, receiver_, intake_, leases_, loops_.questions, loops_.tasks, escalations_),
+          Errands({life_, directory_, client_, announcements_, opener_, names_}),
+          Leaving({life_, client_, links_, debts_, escalations_, loops_.questions, registration_,
+                   sleeper_}),
+          UserLoop({life_, notices_, receiver_, links_, loops_.questions, loops_.errands,
+                    loops_.leaving, sleeper_})},
       letters_(life_, client_, receiver_, sleeper_),
       turn_(*this, {life_, directory_, client_, receiver_, links_, sender_, leases_}) {
   registration_.adopt_directory(std::move(from.directory), from.attached.index);

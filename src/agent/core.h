@@ -20,6 +20,7 @@
 #include "src/agent/ended.h"
 #include "src/agent/errands.h"
 #include "src/agent/escalations.h"
+#include "src/agent/executions.h"
 #include "src/agent/family.h"
 #include "src/agent/fork_guard.h"
 #include "src/agent/foundation.h"
@@ -40,6 +41,7 @@
 #include "src/agent/sender.h"
 #include "src/agent/serving.h"
 #include "src/agent/sleeper.h"
+#include "src/agent/task_desk.h"
 #include "src/agent/turn.h"
 #include "src/agent/user_loop.h"
 
@@ -48,6 +50,8 @@ namespace beeline {
 // The loops that handle all that comes: serve(), and one of the user's own with its calls in steps.
 struct Loops {
   OpenQuestions questions;
+  Executions executions;
+  TaskDesk tasks;
   Serving serving;
   Errands errands;
   Leaving leaving;
@@ -77,6 +81,9 @@ class AgentCore {
   [[nodiscard]] Questions& questions() { return questions_; }
   [[nodiscard]] Escalations& escalations() { return escalations_; }
   [[nodiscard]] OpenQuestions& open_questions() { return loops_.questions; }
+  [[nodiscard]] Executions& executions() { return loops_.executions; }
+  [[nodiscard]] TaskDesk& task_desk() { return loops_.tasks; }
+  [[nodiscard]] const TaskDesk& task_desk() const { return loops_.tasks; }
   [[nodiscard]] Serving& serving() { return loops_.serving; }
   [[nodiscard]] Errands& errands() { return loops_.errands; }
   [[nodiscard]] Leaving& leaving() { return loops_.leaving; }

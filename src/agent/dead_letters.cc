@@ -18,6 +18,11 @@ Result<void> DeadLetters::requeue_dead(MessageId id) {
   if (life_.has_ended()) return fail(ErrorCode::kClosed, life_.why_down());
   const shm::EntryIndex at = receiver_.entries().find_dead(id);
   if (at == shm::kNoEntry) return fail(ErrorCode::kInvalid, no_letter(id));
+  if (receiver_.entry(at).is_task()) {
+    return fail(ErrorCode::kInvalid, "message " + id_text(id) +
+                                         " is a task, and no task is done again: its parent may "
+                                         "execute it anew");
+  }
   receiver_.revive(at);
   sleeper_.call_user();
   return {};

@@ -80,7 +80,7 @@ void Debts::pay_debts() {
   for (const receive::Refused& refused : receiver_.kept().take_refused()) {
     owe({Debt::Kind::kAck,
          shm::pid_of_message(refused.id),
-         {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))},
+         {refused.id, AckStatus::kRejected, std::string(refused.why)},
          refused.is_question});
   }
   is_unrung_ = !debts_.empty() && !pay_each();

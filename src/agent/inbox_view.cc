@@ -69,7 +69,8 @@ InboxCounters InboxView::counters(const Debts& debts, const Notices& notices) {
   const shm::InboxCounters& counts = memory.home().control().counters;
   InboxCounters result;
   result.drained = shm::drained_total(memory.home());
-  result.queued = memory.inbox().queued();
+  result.tasks = with_.receiver.kept().tasks().size();
+  result.queued = memory.inbox().queued() - result.tasks;
   result.leased = memory.inbox().leased();
   result.dead = memory.inbox().dead();
   result.done = counts.done.relaxed_load();

@@ -89,6 +89,7 @@ shm::EntryIndex Intake::look_now(const Filter& filter) {
 [[gnu::noinline]] shm::EntryIndex Intake::look_again(const Filter& filter) {
   if (!look_pace_.found() && !receiver_.links().has_many()) return shm::kNoEntry;
   look_at_all();
+  if (receiver_.kept().has_refused()) turn_.take();  // their senders wait for the word
   return life_.has_ended() ? shm::kNoEntry : take(filter);
 }
 

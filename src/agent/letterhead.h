@@ -73,6 +73,8 @@ class Letterhead {
   [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }
   // Its receiver says so if it does not answer.
   void make_question() { envelope_.flags |= shm::kFlagRequiresAck; }
+  // A task, or a word about one.
+  void make_kind(shm::MessageKind kind) { extend().kind = static_cast<std::uint8_t>(kind); }
   void make_control() {
     envelope_.rank = kCritical;
     envelope_.flags |= shm::kFlagControl;

@@ -15,16 +15,22 @@ namespace beeline {
 
 Result<MessageId> OpenQuestions::ask(Peer to, std::span<const std::byte> payload, Deadline deadline,
                                      Question::Then then, const SendOptions& options) {
+  auto question = std::make_unique<Question>(to, deadline);
+  question->pending.for_ack = std::holds_alternative<AckHandler>(then);
+  question->then = std::move(then);
+  return ask(std::move(question), payload, options);
+}
+
+Result<MessageId> OpenQuestions::ask(std::unique_ptr<Question> question,
+                                     std::span<const std::byte> payload,
+                                     const SendOptions& options) {
   if (open_.size() + answered_.size() >= kMostOpenQuestions) {
-    return fail(ErrorCode::kFull, "message to agent " + std::to_string(to.pid) + ": " +
+    return fail(ErrorCode::kFull, "message to agent " + std::to_string(question->to.pid) + ": " +
                                       std::to_string(kMostOpenQuestions) +
                                       " requests have no answer yet, or one that was not fetched; "
                                       "serve(), run_answers() or poll() ends them as answers come "
                                       "and deadlines pass; nothing was sent");
   }
-  auto question = std::make_unique<Question>(to, deadline);
-  question->pending.for_ack = std::holds_alternative<AckHandler>(then);
-  question->then = std::move(then);
   question->since = std::chrono::steady_clock::now();
   if (auto asked = with_.questions.ask(*question, payload, options, Deadline::min()); !asked) {
     return tl::unexpected(asked.error());
@@ -48,6 +54,10 @@ Result<Deadline> OpenQuestions::run_answers() {
 Deadline OpenQuestions::call_answered() {
   for (std::size_t i = 0; i < open_.size();) {
     Question& question = *open_[i];
+    if (Questions::has_progress(question)) {
+      with_.questions.tell_progress(question);
+      continue;
+    }
     if (!with_.questions.is_settled(question) &&
         std::chrono::steady_clock::now() < question.deadline) {
       ++i;
@@ -78,7 +88,9 @@ void OpenQuestions::settle(const Question& question, Result<shm::EntryIndex> ans
   }
   const auto call = [&](const auto& then) {
     using Handler = std::remove_cvref_t<decltype(then)>;
-    if constexpr (!std::is_same_v<Handler, Fetched>) {
+    if constexpr (std::is_same_v<Handler, ResultHandler>) {
+      then(with_.questions.read_result(std::move(answer)));
+    } else if constexpr (!std::is_same_v<Handler, Fetched>) {
       if (!answer) return then(tl::unexpected(answer.error()));
       if constexpr (std::is_same_v<Handler, AckHandler>) {
         then(with_.questions.read_ack(*answer));
@@ -95,8 +107,15 @@ void OpenQuestions::settle(const Question& question, Result<shm::EntryIndex> ans
 
 bool OpenQuestions::has_news() {
   return std::any_of(open_.begin(), open_.end(), [this](const auto& question) {
-    return with_.questions.is_settled(*question);
+    return Questions::has_progress(*question) || with_.questions.is_settled(*question);
   });
+}
+
+const Question* OpenQuestions::find(MessageId id) const {
+  const auto found = std::find_if(open_.begin(), open_.end(), [id](const auto& question) {
+    return question->pending.request_id == id;
+  });
+  return found == open_.end() ? nullptr : found->get();
 }
 
 std::optional<Answered> OpenQuestions::next_answer() {

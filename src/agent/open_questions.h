@@ -39,6 +39,12 @@ class OpenQuestions {
   [[nodiscard]] Result<MessageId> ask(Peer to, std::span<const std::byte> payload,
                                       Deadline deadline, Question::Then then,
                                       const SendOptions& options);
+  // The same of one that is made already.
+  [[nodiscard]] Result<MessageId> ask(std::unique_ptr<Question> question,
+                                      std::span<const std::byte> payload,
+                                      const SendOptions& options);
+  // Null: no such question is open.
+  [[nodiscard]] const Question* find(MessageId id) const;
   [[nodiscard]] Result<Deadline> run_answers();
   // Calls the handlers of answers that have come, or that will not come any more, and keeps the
   // others of them for next_answer(). Returns when the next question ends.

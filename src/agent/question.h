@@ -6,6 +6,7 @@
 #include <variant>
 
 #include <beeline/agent.h>
+#include <beeline/task.h>
 
 #include "src/receive/answers.h"
 #include "src/send/send_path.h"
@@ -24,8 +25,10 @@ struct Question {
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies
   bool cancel_on_timeout = false;
-  using Then = std::variant<AnswerHandler, AckHandler, Fetched>;
-  Then then;  // of a question that no call waits for
+  using Then = std::variant<AnswerHandler, AckHandler, Fetched, ResultHandler>;
+  Then then;                 // of a question that no call waits for
+  ProgressHandler progress;  // of a task
+  shm::Incarnation life;     // of a task: the life of the child that is to do it; 0: none yet
 
   Question(Peer peer, Deadline until) : to(peer), deadline(until) { pending.from = peer.pid; }
   // The receiver's table of pending answers refers to it.
@@ -33,6 +36,12 @@ struct Question {
   Question& operator=(const Question&) = delete;
 };
 
+// Completes a question before it is sent; the number is its place among several. Errors: it is not
+// to be sent.
+using Marking = std::function<Result<void>(std::size_t, Question&)>;
+
+// The error of a call that gives a task.
+[[nodiscard]] tl::unexpected<Error> not_executed(Error error);
 // Why it was not sent.
 [[nodiscard]] Error not_asked(const Question& question, const SendResult& sent);
 

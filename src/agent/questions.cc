@@ -21,6 +21,7 @@
 #include "src/agent/sender.h"
 #include "src/agent/sleeper.h"
 #include "src/agent/status.h"
+#include "src/agent/task_codec.h"
 #include "src/agent/turn.h"
 #include "src/control/agent_info.h"
 #include "src/control/routing.h"
@@ -63,11 +64,14 @@ AckStatus status_of(const shm::Entry& ack) {
 tl::unexpected<Error> no_answer_will_come(const Question& question, const Acknowledgement& said) {
   constexpr std::size_t kMostText = 200;  // bytes of what the receiver says
   const std::string left = "; " + time_left(question);
+  const bool is_task = question.pending.is_task;
   switch (said.status) {
     case AckStatus::kRejected:
-      return fail(ErrorCode::kRejected,
-                  whom(question) + "the receiver made it a dead letter: " +
-                      (said.reply.empty() ? "rejected" : said.reply.substr(0, kMostText)) + left);
+      return fail(
+          ErrorCode::kRejected,
+          whom(question) +
+              (is_task ? "the child does not do it: " : "the receiver made it a dead letter: ") +
+              (said.reply.empty() ? "rejected" : said.reply.substr(0, kMostText)) + left);
     case AckStatus::kEscalate:
       return fail(ErrorCode::kUnanswered, whom(question) +
                                               "the receiver handed it to its parent as an "
@@ -124,6 +128,7 @@ Result<void> Questions::ask(Question& question, Bytes payload, const SendOptions
   if (auto good = prepare(question, options); !good) return good;
   Letterhead head(options, leases_.origin(options));
   head.make_question();
+  if (question.pending.is_task) head.make_kind(shm::MessageKind::kTask);
   const MessageId id = question.pending.request_id;
   const SendResult sent =
       sender_.send_under(head, question.to, payload, until, id, &question.place);
@@ -185,7 +190,18 @@ bool Questions::is_settled(Question& question) {
   const auto lock = life_.lock_send();
   send::OutLink* link = links_.link_of(question.to);
   if (link != nullptr) links_.path().follow(*link);
-  return link == nullptr || link->dead;
+  if (link == nullptr || link->dead) return true;
+  return question.pending.is_task && has_lost_task(question, *link);
+}
+
+// The life of the child that was to do the task has ended: no other life does it.
+bool Questions::has_lost_task(Question& question, const send::OutLink& link) {
+  if (link.place == nullptr) return false;
+  const shm::AgentWord word = shm::AgentWord::unpack(link.place->observe());
+  const bool is_running = word.state == shm::AgentState::kRunning;
+  if (is_running && question.life == shm::kNoIncarnation) question.life = word.incarnation;
+  if (is_running && word.incarnation == question.life) return false;
+  return question.life != shm::kNoIncarnation || word.state == shm::AgentState::kAway;
 }
 
 QuestionState Questions::find_out(Question& question) {
@@ -225,14 +241,17 @@ Result<shm::EntryIndex> Questions::await(Question& question) {
   question.pending.is_blocking = true;
   shm::EntryIndex at = shm::kNoEntry;
   const auto has_come = [&] {
+    if (has_progress(question)) return false;  // that is told before the answer
     return (at = intake_.take_alone(question.pending)) != shm::kNoEntry;
   };
   const auto glance = [this] { return receiver_.calls_for_turn(); };
   if (sleeper_.is_armed() || !sleeper_.waiter().glimpse(has_come, glance)) {
     question.since = std::chrono::steady_clock::now();
-    sleeper_.wait_with(
-        question.deadline.time_since_epoch().count(), has_come,
-        [&] { return is_settled(question); }, glance);
+    const std::int64_t deadline_ns = question.deadline.time_since_epoch().count();
+    const auto has_news = [&] { return has_progress(question) || is_settled(question); };
+    while (sleeper_.wait_with(deadline_ns, has_come, has_news, glance) && has_progress(question)) {
+      tell_progress(question);
+    }
   }
   if (at == shm::kNoEntry) return conclude(question);
   end(question);
@@ -241,7 +260,8 @@ Result<shm::EntryIndex> Questions::await(Question& question) {
 
 // How it ends, unless its answer was taken alone: the entry, leased, or why there is none.
 Result<shm::EntryIndex> Questions::conclude(Question& question) {
-  const QuestionState state = find_out(question);
+  QuestionState state = find_out(question);
+  for (; has_progress(question); state = find_out(question)) tell_progress(question);
   if (state == QuestionState::kAnswered) {
     const shm::EntryIndex at = receiver_.take_reply(question.pending);
     end(question);
@@ -251,6 +271,12 @@ Result<shm::EntryIndex> Questions::conclude(Question& question) {
   if (state == QuestionState::kLeft) return conclude_left(question);
   end(question);
   const std::string start = whom(question);
+  const bool is_dead = state == QuestionState::kDead || state == QuestionState::kDeadTaken;
+  const bool is_given_up = state == QuestionState::kWaiting && question.cancel_on_timeout;
+  // A successor of the child might find the task in its lane.
+  if (is_given_up || (is_dead && question.pending.is_task)) {
+    debts_.cancel(question.to.pid, question.pending.request_id);
+  }
   switch (state) {
     case QuestionState::kDead:
       return fail(ErrorCode::kPeerDead,
@@ -264,9 +290,6 @@ Result<shm::EntryIndex> Questions::conclude(Question& question) {
       return fail(ErrorCode::kClosed, start + life_.why_down());
     default:
       break;
-  }
-  if (question.cancel_on_timeout) {
-    debts_.cancel(question.to.pid, question.pending.request_id);
   }
   return fail(ErrorCode::kTimeout, start + no_answer(question) + absence(question.to));
 }
@@ -304,18 +327,33 @@ std::string Questions::absence(Peer to) {
 Result<Message> Questions::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
                                    const SendOptions& options) {
   Question question(to, deadline);
-  if (auto asked = ask(question, payload, options, deadline); !asked) {
-    return tl::unexpected(asked.error());
-  }
-  const auto at = await(question);
+  const auto at = ask_and_await(question, payload, options);
   if (!at) return tl::unexpected(at.error());
   return leases_.hand_over(*at);
 }
 
+Result<shm::EntryIndex> Questions::ask_and_await(Question& question, Bytes payload,
+                                                 const SendOptions& options) {
+  if (auto asked = ask(question, payload, options, question.deadline); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  return await(question);
+}
+
 std::vector<Result<Message>> Questions::request_all(std::span<const Request> requests,
                                                     Deadline deadline) {
+  std::vector<Result<Message>> results;
+  results.reserve(requests.size());
+  for (const auto& at : ask_all(requests, deadline, {})) {
+    results.push_back(at ? Result<Message>(leases_.hand_over(*at)) : tl::unexpected(at.error()));
+  }
+  return results;
+}
+
+std::vector<Result<shm::EntryIndex>> Questions::ask_all(std::span<const Request> requests,
+                                                        Deadline deadline, const Marking& mark) {
   return RequestSet({life_, links_, names_, sender_, leases_, *this, sleeper_}, deadline)
-      .run(requests);
+      .run(requests, mark);
 }
 
 bool Questions::has_one_to(Pid pid) const {
@@ -385,6 +423,35 @@ Result<Acknowledgement> Questions::send_acked(Peer to, std::span<const std::byte
   const auto at = await(question);
   if (!at) return tl::unexpected(at.error());
   return read_ack(*at);
+}
+
+// Nobody catches an exception of the handler.
+void Questions::tell_progress(Question& question) {
+  const shm::EntryIndex at = receiver_.take_report(question.pending);
+  if (at == shm::kNoEntry) return;
+  const bool is_log = receiver_.entry(at).kind() == shm::MessageKind::kTaskLog;
+  TaskProgress said{question.pending.request_id,
+                    question.to.pid,
+                    is_log ? TaskProgress::Kind::kLog : TaskProgress::Kind::kUpdate,
+                    {}};
+  const auto payload = receiver_.payload(at);
+  said.text.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+  receiver_.done(at);
+  sleeper_.offer_room();
+  if (!question.progress) return;
+  const ProgressHandler tell = question.progress;  // the question may end meanwhile
+  try {
+    tell(said);
+  } catch (...) {
+  }
+}
+
+Result<TaskResult> Questions::read_result(Result<shm::EntryIndex> at) {
+  if (!at) return not_executed(std::move(at.error()));
+  const Message answer = leases_.hand_over(*at);
+  auto result = decode_result(answer.payload());
+  if (!result) return not_executed(std::move(result.error()));
+  return result;
 }
 
 Acknowledgement Questions::read_ack(shm::EntryIndex at) {

@@ -49,6 +49,14 @@ class Questions {
   [[nodiscard]] Result<Message> request(Peer to, Bytes payload, Deadline deadline,
                                         const SendOptions& options);
   std::vector<Result<Message>> request_all(std::span<const Request> requests, Deadline deadline);
+  // The entry of the answer, leased, or the reason why there is none; of each request in their
+  // order. `mark`, unless empty, is called with each question before it is sent.
+  [[nodiscard]] std::vector<Result<shm::EntryIndex>> ask_all(std::span<const Request> requests,
+                                                             Deadline deadline,
+                                                             const Marking& mark);
+  // The same of one question.
+  [[nodiscard]] Result<shm::EntryIndex> ask_and_await(Question& question, Bytes payload,
+                                                      const SendOptions& options);
   SendResult fire_and_forget(Peer to, Bytes payload, const SendOptions& options);
   [[nodiscard]] std::vector<Message> drain_pending_results();
   [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
@@ -68,6 +76,14 @@ class Questions {
   // The entry of the answer, leased, or the reason why none comes. The question ends.
   [[nodiscard]] Result<shm::EntryIndex> conclude(Question& question);
   void end(Question& question);
+  // The child has said something about the task that this question is.
+  [[nodiscard]] static bool has_progress(const Question& question) {
+    return question.pending.reports != 0;
+  }
+  // Passes the oldest of that on. The question may have ended when it returns, by the handler.
+  void tell_progress(Question& question);
+  // The result in this entry, which ends.
+  [[nodiscard]] Result<TaskResult> read_result(Result<shm::EntryIndex> at);
   // The acknowledgement in this entry, which ends.
   [[nodiscard]] Acknowledgement read_ack(shm::EntryIndex at);
 
@@ -75,6 +91,7 @@ class Questions {
   [[nodiscard]] std::string why_mute(Peer to);
   [[nodiscard]] std::string absence(Peer to);
   void begin(Question& question);
+  [[nodiscard]] static bool has_lost_task(Question& question, const send::OutLink& link);
   // How it ended. Reads the control socket and the lanes once more where the receiver is dead.
   [[nodiscard]] QuestionState find_out(Question& question);
   [[nodiscard]] bool was_taken(const Question& question);

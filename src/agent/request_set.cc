@@ -20,36 +20,78 @@ constexpr std::int64_t kTokenTick = 4'000'000;
 
 }  // namespace
 
-std::vector<Result<Message>> RequestSet::run(std::span<const Request> requests) {
+std::vector<Result<shm::EntryIndex>> RequestSet::run(std::span<const Request> requests,
+                                                     const Marking& mark) {
   all_.reserve(requests.size());
   for (const Request& request : requests) {
-    all_.push_back(start(request));
+    all_.push_back(start(request, mark));
     if (!all_.back()->error) unsent_.push_back(all_.back().get());
   }
   send_rest();
   if (!all_.empty()) {
     const Sleeper::Blocked blocked(with_.sleeper);
     want_space(true);
-    with_.sleeper.wait_until(deadline_.time_since_epoch().count(), [this] { return is_over(); });
+    await();
     want_space(false);
     with_.sleeper.deadlines().token = Deadlines::kNever;
   }
-  std::vector<Result<Message>> results;
+  std::vector<Result<shm::EntryIndex>> results;
   results.reserve(all_.size());
   for (const auto& pending : all_) results.push_back(conclude(*pending));
   return results;
 }
 
-std::unique_ptr<RequestSet::Pending> RequestSet::start(const Request& request) {
+// Until all are over. The words of children about their tasks are told outside of the wait.
+void RequestSet::await() {
+  while (!is_over() && std::chrono::steady_clock::now() < deadline_) {
+    with_.sleeper.wait_until(next_deadline().time_since_epoch().count(),
+                             [this] { return is_over() || has_progress(); });
+    tell_progress();
+  }
+}
+
+bool RequestSet::has_progress() const {
+  return std::any_of(all_.begin(), all_.end(), [](const auto& pending) {
+    return Questions::has_progress(pending->question);
+  });
+}
+
+void RequestSet::tell_progress() {
+  for (const auto& pending : all_) {
+    while (Questions::has_progress(pending->question)) {
+      with_.questions.tell_progress(pending->question);
+    }
+  }
+}
+
+// The first deadline to come of the requests that may have no answer yet.
+Deadline RequestSet::next_deadline() const {
+  const auto now = std::chrono::steady_clock::now();
+  Deadline next = deadline_;
+  for (std::size_t i = settled_; i < all_.size(); ++i) {
+    const Deadline its = all_[i]->question.deadline;
+    if (its > now) next = std::min(next, its);
+  }
+  return next;
+}
+
+std::unique_ptr<RequestSet::Pending> RequestSet::start(const Request& request,
+                                                       const Marking& mark) {
   const auto to = request.to.is_peer() ? request.to.peer() : with_.names.peer(request.to);
   auto pending = std::make_unique<Pending>(to ? *to : Peer{}, deadline_, request,
                                            with_.leases.origin(request.options));
   pending->question.since = std::chrono::steady_clock::now();
   if (!to) {
     pending->error = to.error();
+    return pending;
+  }
+  auto marked = mark ? mark(all_.size(), pending->question) : Result<void>();
+  if (!marked) {
+    pending->error = std::move(marked.error());
   } else if (auto good = with_.questions.prepare(pending->question, request.options); !good) {
     pending->error = std::move(good.error());
   }
+  if (pending->question.pending.is_task) pending->head.make_kind(shm::MessageKind::kTask);
   return pending;
 }
 
@@ -97,22 +139,22 @@ void RequestSet::want_space(bool wanted) {
 bool RequestSet::is_over() {
   if (with_.life.is_down()) return true;
   const bool has_unsent = send_rest();
-  const auto is_settled = [this](Pending& pending) {
-    return pending.error || (pending.sent && with_.questions.is_settled(pending.question));
+  const auto now = std::chrono::steady_clock::now();
+  const auto is_settled = [&](Pending& pending) {
+    if (pending.error || pending.question.deadline <= now) return true;
+    return pending.sent && with_.questions.is_settled(pending.question);
   };
   while (settled_ < all_.size() && is_settled(*all_[settled_])) ++settled_;
   return !has_unsent && settled_ == all_.size();
 }
 
-Result<Message> RequestSet::conclude(Pending& pending) {
+Result<shm::EntryIndex> RequestSet::conclude(Pending& pending) {
   if (!pending.error && !pending.sent) {
     pending.error = not_asked(pending.question, pending.sent);
     with_.questions.end(pending.question);
   }
   if (pending.error) return tl::unexpected(std::move(*pending.error));
-  const auto at = with_.questions.conclude(pending.question);
-  if (!at) return tl::unexpected(at.error());
-  return with_.leases.hand_over(*at);
+  return with_.questions.conclude(pending.question);
 }
 
 }  // namespace beeline

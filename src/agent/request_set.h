@@ -33,8 +33,10 @@ class RequestSet {
   };
   RequestSet(const Needs& needs, Deadline deadline) : with_(needs), deadline_(deadline) {}
 
-  // One result for each request, in their order.
-  [[nodiscard]] std::vector<Result<Message>> run(std::span<const Request> requests);
+  // One result for each request, in their order: the entry of the answer, leased. `mark`, unless
+  // empty, is called with each question before it is sent.
+  [[nodiscard]] std::vector<Result<shm::EntryIndex>> run(std::span<const Request> requests,
+                                                         const Marking& mark);
 
  private:
   // A request on its way.
@@ -50,13 +52,17 @@ class RequestSet {
     std::optional<Error> error;          // it was not sent, and will not be
   };
 
-  [[nodiscard]] std::unique_ptr<Pending> start(const Request& request);
+  [[nodiscard]] std::unique_ptr<Pending> start(const Request& request, const Marking& mark);
   // Tries those that were not sent yet. True when some are left.
   bool send_rest();
   void send(Pending& pending);
   void want_space(bool wanted);
   [[nodiscard]] bool is_over();
-  [[nodiscard]] Result<Message> conclude(Pending& pending);
+  void await();
+  [[nodiscard]] bool has_progress() const;
+  void tell_progress();
+  [[nodiscard]] Deadline next_deadline() const;
+  [[nodiscard]] Result<shm::EntryIndex> conclude(Pending& pending);
 
   Needs with_;
   Deadline deadline_;

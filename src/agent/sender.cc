@@ -281,6 +281,19 @@ SendResult Sender::reply(Message& message, std::span<const std::byte> payload,
   return sent;
 }
 
+// It lives as long as the task.
+SendResult Sender::report(const Message& task, shm::MessageKind kind, Bytes text) {
+  if (life_.has_left() || !task.valid()) return SendResult(SendStatus::kNoRoute);
+  const auto to = opener_.peer(task.from());
+  if (!to) return SendFacts::of_error(to.error());
+  const shm::Entry& about = receiver_.entry(Leases::entry_of(task));
+  SendOptions options;
+  options.ttl_ms = about.header.ttl_ms;
+  Letterhead head(options, about.header.id, &about, step_from(about));
+  head.make_kind(kind);
+  return send_under(head, *to, text, Deadline::min(), 0);
+}
+
 SendResult Sender::cancel(Peer to, MessageId id) {
   SendOptions options;
   options.type = kCancelOrder;

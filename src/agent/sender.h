@@ -53,6 +53,8 @@ class Sender {
   SendResult send_under(const Letterhead& head, Peer to, Bytes payload, Deadline deadline,
                         MessageId id, send::SentPlace* place = nullptr);
   SendResult reply(Message& message, Bytes payload, const SendOptions& options, Deadline deadline);
+  // A word about a task that this agent does.
+  SendResult report(const Message& task, shm::MessageKind kind, Bytes text);
   SendResult send_control(Peer to, Bytes payload, const SendOptions& options);
   SendResult cancel(Peer to, MessageId id);
 

@@ -3,6 +3,7 @@
 #include "src/agent/escalations.h"
 #include "src/agent/leases.h"
 #include "src/agent/open_questions.h"
+#include "src/agent/task_desk.h"
 
 namespace beeline {
 
@@ -16,9 +17,17 @@ Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOpt
   while (handled < options.most && !is_over()) {
     const Deadline next = questions_.call_answered();
     if (stopped_) break;
-    const shm::EntryIndex at = await_message(options, std::min(options.until, next));
+    // A task and a message take turns.
+    const bool has_task = tasks_.has_work();
+    if (has_task) {
+      tasks_.run_next();
+      ++handled;
+      if (stopped_ || handled >= options.most) break;
+    }
+    const shm::EntryIndex at = has_task ? intake_.look_for(options.filter)
+                                        : await_message(options, std::min(options.until, next));
     if (at == shm::kNoEntry) {
-      if (!life_.is_down()) continue;  // an answer has come, or one is overdue
+      if (!life_.is_down()) continue;  // a task or an answer has come, or one is overdue
       questions_.call_answered();
       return fail(ErrorCode::kClosed, life_.why_down());
     }
@@ -36,10 +45,12 @@ Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOpt
 // The next message, or nothing when something else is to be done first.
 shm::EntryIndex Serving::await_message(const ServeOptions& options, Deadline until) {
   const shm::EntryIndex at = intake_.look_for(options.filter);
-  if (at != shm::kNoEntry || life_.is_down() || questions_.has_news()) return at;
+  if (at != shm::kNoEntry || life_.is_down() || has_news()) return at;
   return intake_.wait_for(options.filter, until.time_since_epoch().count(),
-                          [this] { return questions_.has_news(); });
+                          [this] { return has_news(); });
 }
+
+bool Serving::has_news() { return tasks_.has_work() || questions_.has_news(); }
 
 // An exception is a failed attempt: the message is destroyed unfinished, and so put back.
 void Serving::handle(const MessageHandler& handler, Message& message) {

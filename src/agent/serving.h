@@ -11,16 +11,18 @@ namespace beeline {
 
 class Escalations;
 class OpenQuestions;
+class TaskDesk;
 
 class Serving {
  public:
   Serving(OwnLife& life, receive::Receiver& receiver, Intake& intake, Leases& leases,
-          OpenQuestions& questions, Escalations& escalations)
+          OpenQuestions& questions, TaskDesk& tasks, Escalations& escalations)
       : life_(life),
         receiver_(receiver),
         intake_(intake),
         leases_(leases),
         questions_(questions),
+        tasks_(tasks),
         escalations_(escalations) {}
 
   Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options);
@@ -28,6 +30,7 @@ class Serving {
 
  private:
   [[nodiscard]] shm::EntryIndex await_message(const ServeOptions& options, Deadline until);
+  [[nodiscard]] bool has_news();
   void handle(const MessageHandler& handler, Message& message);
 
   OwnLife& life_;
@@ -35,6 +38,7 @@ class Serving {
   Intake& intake_;
   Leases& leases_;
   OpenQuestions& questions_;
+  TaskDesk& tasks_;
   Escalations& escalations_;
   bool stopped_ = false;
 };

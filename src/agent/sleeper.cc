@@ -65,12 +65,14 @@ void Sleeper::last_look() {
   if (!flooded_) intake_.note_whole();
   receiver_.forget_time();        // it may be long until the next message
   reports_.report_quarantined();  // of this look, not of the next
+  if (receiver_.kept().has_refused()) debts_.pay_debts();
   if (receiver_.all_empty()) receiver_.note_all_empty(before);
 }
 
 bool Sleeper::goes_on() const {
-  return flooded_ || announcements_.awaits_more() || receiver_.links().owners().called() != 0 ||
-         receiver_.is_searching() || receiver_.audit().is_skipping();
+  return flooded_ || receiver_.kept().has_refused() || announcements_.awaits_more() ||
+         receiver_.links().owners().called() != 0 || receiver_.is_searching() ||
+         receiver_.audit().is_skipping();
 }
 
 // For how long a sender that does not know this life yet may leave its messages without a ring.
@@ -177,7 +179,8 @@ void Sleeper::set_sleeping(bool sleeping) {
 void Sleeper::publish_pressure() {
   const shm::Inbox& inbox = receiver_.home().inbox();
   shm::StatusPage& page = waiter_.status();
-  page.queued.relaxed_store(inbox.queued());
+  const auto tasks = static_cast<std::uint32_t>(receiver_.kept().tasks().size());
+  page.queued.relaxed_store(inbox.queued() - tasks);
   page.critical_queued.relaxed_store(inbox.critical());
 }
 

@@ -35,6 +35,7 @@ Readiness UserLoop::poll() {
   // Behind the fence of a sleeper: a receiver that takes something after this look rings.
   const Deadline token = look_for_space();
   found.messages = with_.receiver.home().inbox().index().count_nodes();
+  found.tasks = with_.receiver.kept().tasks().size();
   found.answers = with_.questions.answers();
   found.spaces = spaces_.size();
   found.peers = with_.errands.peers();

@@ -306,8 +306,10 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
 
 void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
                           shm::DeadReason reason, std::uint32_t attempts) {
-  // Copies and acknowledgements were meant for the dead agent alone.
+  // Copies and acknowledgements were meant for the dead agent alone. The parent of a task knows,
+  // and nobody does the task again.
   if (is_copy(slot.header) || is_ack(slot.header)) return;
+  if (kind_of(slot) != shm::MessageKind::kOrdinary) return;
   DeadLetter letter;
   letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header, slot.header.type,
                           offsetof(shm::CarriedTexts, type));

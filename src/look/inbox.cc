@@ -21,6 +21,8 @@ std::string_view to_string(InboxPlace place) {
       return "queued";
     case InboxPlace::kLane:
       return "lane";
+    case InboxPlace::kTask:
+      return "task";
     case InboxPlace::kAwaited:
       return "awaited";
     case InboxPlace::kStashed:

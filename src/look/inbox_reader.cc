@@ -104,7 +104,8 @@ InboxReader::Line InboxReader::entry(shm::EntryIndex i, const shm::EntryWord& wo
   const auto header = view_.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
   const std::uint64_t payload_at = at + offsetof(shm::Entry, payload);
   Line line =
-      line_of(header, place_of(word.state, header), link_of_row(all_, home_, word.row),
+      line_of(header, place_of(word.state, header, shape_.is_task(view_, i)),
+              link_of_row(all_, home_, word.row),
               view_.part(payload_at + shm::extension_bytes(header), shm::inline_room(header)));
   const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
   line.message.cause =

@@ -21,7 +21,7 @@ OldestEntries oldest_entries(shm::ByteView view, const shm::HomeShape& shape, st
     const auto header = view.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
     const bool is_awaited = (header.flags & shm::kFlagMatched) != 0;
     if (is_queued && !is_awaited && (header.flags & shm::kFlagStashed) != 0) {
-      ++oldest.aside;
+      if (!shape.is_task(view, i)) ++oldest.aside;
       continue;
     }
     auto& time = is_queued ? oldest.waiting_ns : oldest.in_hand_ns;

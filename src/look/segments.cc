@@ -252,9 +252,10 @@ bool Segments::was_let_go(const Segment& link) const {
   return std::find(known->second.begin(), known->second.end(), key) == known->second.end();
 }
 
-InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header) {
+InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header, bool is_task) {
   if (state == shm::EntryState::kLeased) return InboxPlace::kLeased;
   if (state == shm::EntryState::kDead) return InboxPlace::kDead;
+  if (is_task) return InboxPlace::kTask;
   if ((header.flags & shm::kFlagMatched) != 0) return InboxPlace::kAwaited;
   if ((header.flags & shm::kFlagStashed) == 0) return InboxPlace::kQueued;
   if (is_copy(header)) return InboxPlace::kUnwanted;

@@ -114,7 +114,8 @@ class Segments {
 };
 
 // The place of a message in a home. REQUIRES: its entry is not free.
-[[nodiscard]] InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header);
+[[nodiscard]] InboxPlace place_of(shm::EntryState state, const shm::MessageHeader& header,
+                                  bool is_task);
 
 // A string of a link; "" for number 0, "#N" if it cannot be read. The raw one may be any bytes.
 [[nodiscard]] std::string string_of(const Segment* link, std::uint32_t number);

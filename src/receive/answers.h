@@ -23,7 +23,9 @@ struct PendingReply {
   bool for_ack = false;     // waits for the acknowledgement, not for an answer
   // The call also wants the acknowledgement that says that no answer comes.
   bool wants_word = false;
-  bool is_blocking = false;  // its caller does nothing but wait
+  bool is_blocking = false;   // its caller does nothing but wait
+  bool is_task = false;       // the answer is the result of a task; words about it may come before
+  std::uint32_t reports = 0;  // so many of these lie in the stash, unless it gave some up
   // Set when the answer has come, or with for_ack the acknowledgement.
   shm::EntryIndex entry = shm::kNoEntry;
   shm::EntryIndex word = shm::kNoEntry;  // set when the acknowledgement has come instead
@@ -71,6 +73,11 @@ class Answers {
   void remember_asked(const PendingReply& pending) {
     remember(pending.request_id, pending.from);
     remember(pending.alias, pending.from);
+    if (pending.is_task) known_tasks_.add({pending.request_id, pending.from});
+  }
+  // True if this agent asked for a task: nobody fetches a result that comes late.
+  [[nodiscard]] bool was_task(std::uint64_t id, std::uint32_t from) const {
+    return known_tasks_.contains({id, from});
   }
   // True if this agent has asked `from` under this id, as far as it remembers.
   [[nodiscard]] bool was_asked(std::uint64_t id, std::uint32_t from) const;
@@ -97,6 +104,7 @@ class Answers {
   Open open_;                                               // alias by id
   std::unordered_multimap<Name, std::uint64_t, Hash> ids_;  // id by alias
   Recent<Name, Hash, kRemembered> known_;
+  Recent<Name, Hash, kRemembered> known_tasks_;
 };
 
 }  // namespace beeline::receive

@@ -118,7 +118,7 @@ bool Intake::make_room(InLink& link, shm::Lane lane) {
 
 // The room that the next message of a lane may have because of its kind or of the messages behind
 // it: the messages before an order of somebody above are let in with it; the messages before an
-// answer that a request waits for leave the orders their share.
+// answer that a request waits for, or before a task, leave the orders their share.
 shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
   if (!link.is_superior() && answers_.nobody_waits()) return shm::Room::kNormal;
   shm::Room room = shm::Room::kNormal;
@@ -128,6 +128,10 @@ shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
     if (!shm::is_published(slot, at)) break;
     const auto header = slot.header.load<shm::MessageHeader>();
     if (link.is_superior() && is_order(header)) return shm::Room::kControl;
+    if (link.is_superior() && kind_of(slot, header) == shm::MessageKind::kTask) {
+      room = shm::Room::kCritical;
+      continue;
+    }
     const PendingReply* waiting = answers_.waiting_for(link.owner_pid(), header);
     if (waiting == nullptr || has_expired(header, time_sent(link, header.sent_ns))) continue;
     if (at == first && waiting->is_blocking) return shm::Room::kControl;  // it is taken at once
@@ -140,13 +144,14 @@ shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
 
 // An answer goes to the request that waits for it. An answer that no request waits for is stashed
 // when it answers a question of ours, or says that it is an answer; so is an acknowledgement. An
-// order to cancel is never handed out, nor is a copy that an agent other than a child shows; any
-// other order always is. An expired message answers nothing.
+// order to cancel is never handed out, nor is a task, a word about one, or a copy that an agent
+// other than a child shows; any other order always is. An expired message answers nothing.
 std::uint16_t Intake::mark_for(InLink& link, const shm::SlotCopy& copy, std::int64_t sent_ns,
                                PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;
   if (is_cancel_order(link, header)) return shm::kFlagStashed;
   if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
+  if (kind_of(copy) != shm::MessageKind::kOrdinary) return shm::kFlagStashed;
   if (header.reply_to == 0 || is_order(header) || has_expired(header, sent_ns)) return 0;
   waiting = answers_.waiting_for(link.owner_pid(), header);
   if (waiting != nullptr) {
@@ -168,11 +173,25 @@ void Intake::note_put(shm::EntryIndex at, std::uint16_t mark) {
   const shm::MessageHeader& header = entries_.entry(at).header;
   if (is_copy(header) || entries_.entry(at).ends_question()) {
     unwanted_.push_back(at);
+  } else if (entries_.entry(at).kind() > shm::MessageKind::kTask) {
+    note_report(at);
   } else if (is_order(header)) {
     orders_.add(at);
+  } else if ((header.flags & shm::kFlagUnasked) != 0 &&
+             answers_.was_task(header.reply_to, entries_.sender_of(at))) {
+    unwanted_.push_back(at);
   } else {
     kept_.add_new(at);
   }
+}
+
+// A word about a task that nobody waits for is let go.
+void Intake::note_report(shm::EntryIndex at) {
+  const std::uint64_t task = entries_.entry(at).header.reply_to;
+  PendingReply* const waiting = answers_.waiting_for(entries_.sender_of(at), task, false);
+  if (waiting == nullptr || !waiting->is_task) return unwanted_.push_back(at);
+  ++waiting->reports;
+  kept_.add_new(at);
 }
 
 void Intake::settle() {

@@ -100,6 +100,7 @@ class Intake {
                                        std::int64_t sent_ns, PendingReply*& waiting);
   // Remembers the work that an entry which was put asks for after its commit.
   void note_put(shm::EntryIndex at, std::uint16_t mark);
+  void note_report(shm::EntryIndex at);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
   bool drop_copies();

@@ -17,10 +17,10 @@ void Kept::bury(shm::EntryIndex at, shm::DeadReason reason) {
   keep_dead_letters_bounded();  // `at` may be among those that go
 }
 
-void Kept::refuse(shm::EntryIndex at, shm::DeadReason reason) {
+void Kept::refuse(shm::EntryIndex at, std::string_view why) {
   const shm::Entry& entry = entries_.entry(at);
   if ((entry.header.flags & shm::kFlagRequiresAck) == 0) return;
-  refused_.push_back({entry.header.id, entry.is_question(), reason});
+  refused_.push_back({entry.header.id, entry.is_question(), why});
 }
 
 std::vector<Refused> Kept::take_refused() { return std::exchange(refused_, {}); }
@@ -87,14 +87,16 @@ void Kept::drop_surplus_letters() {
 
 void Kept::add_new(shm::EntryIndex at) {
   keep_aside(at);
-  newly_stashed_.push_back(at);
+  newly_kept_.push_back(at);
 }
 
 void Kept::keep_aside(shm::EntryIndex at) {
   const shm::Entry& entry = entries_.entry(at);
+  if (entry.is_task()) return tasks_.add(at);
   Stash::Kind kind = Stash::Kind::kAsked;
   if ((entry.header.flags & shm::kFlagUnasked) != 0) kind = Stash::Kind::kUnasked;
   if (is_ack(entry.header)) kind = Stash::Kind::kAck;
+  if (entry.kind() != shm::MessageKind::kOrdinary) kind = Stash::Kind::kReport;
   stash_.add({at, entries_.sender_of(at), entry.arrival, kind, entry.in_slab()});
 }
 
@@ -105,9 +107,10 @@ void Kept::put_aside(shm::EntryIndex at) {
 }
 
 void Kept::settle() {
-  for (const shm::EntryIndex at : std::exchange(newly_stashed_, {})) {
+  for (const shm::EntryIndex at : std::exchange(newly_kept_, {})) {
     // It may have been taken back, or given way to another.
     if (entries_.entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
+    if (entries_.entry(at).is_task()) judge_task(at);
   }
   keep_stash_bounded();
 }
@@ -157,15 +160,37 @@ void Kept::discard(shm::EntryIndex at) {
 }
 
 void Kept::take_aside(shm::EntryIndex at) {
-  stash_.remove(at);
+  forget(at);
   entries_.inbox().take_unindexed(at);
 }
 
-// Leases it. False if that was all: an acknowledgement is gone then.
+// ---- Tasks --------------------------------------------------------------------------------------
+
+// A task that this agent does not do is gone at once, and its sender is told.
+void Kept::judge_task(shm::EntryIndex at) {
+  if (entries_.entry(at).word().state != shm::EntryState::kQueued) return;  // it was taken back
+  const std::string_view why = tasks_.why_not(at);
+  if (why.empty()) return;
+  take_aside(at);
+  refuse(at, why);
+  entries_.done(at);
+}
+
+shm::EntryIndex Kept::take_task() {
+  while (!tasks_.empty()) {
+    const shm::EntryIndex at = tasks_.first();
+    take_aside(at);
+    if (!drop_unfit(at)) return at;
+  }
+  return shm::kNoEntry;
+}
+
+// Leases it. False if that was all: an acknowledgement is gone then, and a word about a task.
 bool Kept::unstash(shm::EntryIndex at) {
   take_aside(at);
-  if (!is_ack(entries_.entry(at).header)) return true;
-  ++acks_unread_;
+  const bool is_dropped = is_ack(entries_.entry(at).header);
+  if (!is_dropped && entries_.entry(at).kind() == shm::MessageKind::kOrdinary) return true;
+  if (is_dropped) ++acks_unread_;
   entries_.done(at);
   return false;
 }

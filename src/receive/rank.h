@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include <beeline/types.h>
 
@@ -21,6 +22,12 @@ namespace beeline::receive {
   if (shm::are_siblings(sender.parent_pid, receiver.parent_pid)) return Relation::kSibling;
   return Relation::kOther;
 }
+
+// An agent takes tasks from its parent and from the coordinator. Both sides of a task ask this.
+[[nodiscard]] constexpr bool may_execute(Relation giver) {
+  return giver == Relation::kParent || giver == Relation::kSystem;
+}
+inline constexpr std::string_view kNotOwnChild = "can only execute_on own children";
 
 [[nodiscard]] constexpr std::int32_t base_rank(Relation relation) {
   switch (relation) {

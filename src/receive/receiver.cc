@@ -1,6 +1,7 @@
 #include "src/receive/receiver.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace beeline::receive {
@@ -68,6 +69,11 @@ void Receiver::forget(PendingReply& pending) {
   answers_.stop_expecting(pending);
   if (!pending.for_ack) answers_.remember_asked(pending);
   if (pending.word != shm::kNoEntry) done(take_word(pending));
+  for (;;) {
+    const shm::EntryIndex report = take_report(pending);
+    if (report == shm::kNoEntry) break;
+    done(report);
+  }
   if (pending.entry == shm::kNoEntry) return;
   const shm::EntryIndex at = std::exchange(pending.entry, shm::kNoEntry);
   entries_.inbox().stash(at);
@@ -77,7 +83,20 @@ void Receiver::forget(PendingReply& pending) {
 
 shm::EntryIndex Receiver::take_stashed_answer() {
   intake_.settle();
-  return kept_.take_stashed([](const Stash::Item& item) { return item.kind != Stash::Kind::kAck; });
+  return kept_.take_stashed([](const Stash::Item& item) {
+    return item.kind == Stash::Kind::kUnasked || item.kind == Stash::Kind::kAsked;
+  });
+}
+
+shm::EntryIndex Receiver::take_report(PendingReply& pending) {
+  if (pending.reports == 0) return shm::kNoEntry;
+  intake_.settle();
+  const shm::EntryIndex at = kept_.take_stashed([&](const Stash::Item& item) {
+    return item.kind == Stash::Kind::kReport && item.from == pending.from &&
+           entry(item.at).header.reply_to == pending.request_id;
+  });
+  pending.reports = at == shm::kNoEntry ? 0 : pending.reports - 1;
+  return at;
 }
 
 shm::EntryIndex Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
@@ -110,7 +129,10 @@ void Receiver::bury_expired() {
   });
   entries_.inbox().take_all(expired);
   const auto is_kept_over = [&](const Stash::Item& item) { return is_over(item.at); };
-  for (const shm::EntryIndex at : kept_.stash().find_all(is_kept_over)) {
+  std::vector<shm::EntryIndex> aside = kept_.stash().find_all(is_kept_over);
+  const auto& tasks = kept_.tasks().waiting();
+  std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(aside), is_over);
+  for (const shm::EntryIndex at : aside) {
     kept_.take_aside(at);
     expired.push_back(at);
   }

@@ -90,6 +90,10 @@ class Receiver {
   void forget(PendingReply& pending);
   // Leases the oldest stashed answer, or kNoEntry.
   [[nodiscard]] shm::EntryIndex take_stashed_answer();
+  // Leases the task that is to be done next, or kNoEntry.
+  [[nodiscard]] shm::EntryIndex take_task() { return kept_.take_task(); }
+  // Leases the oldest word about the task that this request is, or kNoEntry.
+  [[nodiscard]] shm::EntryIndex take_report(PendingReply& pending);
   // Leases the acknowledgement of `from` for this message, or kNoEntry.
   [[nodiscard]] shm::EntryIndex take_stashed_ack(std::uint64_t id, std::uint32_t from);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The messages that lie in the table and in no order: answers that nobody waits for, and
-// acknowledgements.
+// The messages that lie in the table and in no order: answers that nobody waits for,
+// acknowledgements, and words about tasks.
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace beeline::receive {
 class Stash {
  public:
   // Kinds of less use come first.
-  enum class Kind : std::uint8_t { kAck, kUnasked, kAsked };
+  enum class Kind : std::uint8_t { kReport, kAck, kUnasked, kAsked };
+  static constexpr std::size_t kKinds = 4;
   struct Item {
     shm::EntryIndex at = shm::kNoEntry;
     std::uint32_t from = 0;
@@ -51,7 +52,7 @@ class Stash {
  private:
   // The places of a sender's items.
   struct Share {
-    std::array<std::set<Place>, 3> by_kind;
+    std::array<std::set<Place>, kKinds> by_kind;
     std::size_t count = 0;
   };
   void recount(std::uint32_t from, Share& share, std::size_t count);

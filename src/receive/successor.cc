@@ -243,9 +243,9 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
     const shm::EntryIndex at(live++);
     shm::inherit_entry(home, at, copy, link->new_row);
     if ((copy.slot.header.flags & shm::kFlagSlab) != 0) link->held.set(copy.slot.header.slab);
-    const bool was_leased = copy.word.state == shm::EntryState::kLeased;
-    if (was_leased && home.entry(at).word().state == shm::EntryState::kDead) {
-      // Its sender took it back, and the predecessor could not say so any more.
+    const bool was_alive = copy.word.state != shm::EntryState::kDead;
+    if (was_alive && home.entry(at).word().state == shm::EntryState::kDead) {
+      // Its sender took it back, and the predecessor could not say so any more; or it is a task.
       receiver.kept().refuse(at, shm::DeadReason::kCancelled);
     }
     receiver.link_of(at)->refer();

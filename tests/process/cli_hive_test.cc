@@ -159,7 +159,8 @@ TEST_F(CliHive, StatusShowsAccountsAndMemory) {
   EXPECT_EQ(inbox.at("balanced"), true);
   EXPECT_EQ(inbox.at("moving"), false);
   const std::string text = good({"status"});
-  EXPECT_TRUE(contains(text, "accepted  in lanes  queued  leased  done  dead  balance")) << text;
+  EXPECT_TRUE(contains(text, "accepted  in lanes  queued  tasks  leased  done  dead  balance"))
+      << text;
   EXPECT_TRUE(contains(text, " ok\n")) << text;
   EXPECT_TRUE(contains(text, "worker"));
   EXPECT_TRUE(contains(text, directory_ + "/socket"));

@@ -107,7 +107,7 @@ Message next_message(Agent& agent, const Filter& filter) {
 
 void expect_balance(const Agent& agent) {
   const InboxCounters now = agent.counters();
-  EXPECT_EQ(now.drained, now.queued + now.leased + now.done + now.dead + now.purged)
+  EXPECT_EQ(now.drained, now.queued + now.tasks + now.leased + now.done + now.dead + now.purged)
       << agent.name() << ": queued " << now.queued << ", leased " << now.leased << ", done "
       << now.done << ", dead " << now.dead << ", purged " << now.purged;
 }

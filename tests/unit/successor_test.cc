@@ -351,7 +351,7 @@ TEST_F(SuccessorTest, AMessageThatItsSenderTookBackMeanwhileIsADeadLetterAndTheS
   const auto refused = next_->kept().take_refused();
   ASSERT_EQ(refused.size(), 1U);
   EXPECT_EQ(refused[0].id, id);
-  EXPECT_EQ(refused[0].reason, shm::DeadReason::kCancelled);
+  EXPECT_EQ(refused[0].why, shm::to_string(shm::DeadReason::kCancelled));
   EXPECT_EQ(next_id(), leased) << "what was being handled comes again";
   EXPECT_EQ(next_id(), 0U);
 }

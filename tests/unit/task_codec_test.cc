@@ -98,8 +98,8 @@ TEST(TaskCodec, LyingCountsAndLengthsAreRefusedBeforeAnythingIsTaken) {
   EXPECT_TRUE(decode_with(offsetof(shm::TaskHead, number), 5)) << "any priority is legal";
   for (const std::uint32_t lie : {0U, 2U, 4U, 0x7fffffffU, 0xffffffffU}) {
     EXPECT_FALSE(decode_with(offsetof(shm::TaskHead, pairs), lie)) << lie;
-    if (lie != 0) EXPECT_FALSE(decode_with(offsetof(shm::TaskHead, pairs) + 4, lie)) << lie;
-    if (lie != 4) EXPECT_FALSE(decode_with(offsetof(shm::TaskHead, texts), lie)) << lie;
+    EXPECT_EQ(decode_with(offsetof(shm::TaskHead, pairs) + 4, lie).has_value(), lie == 0);
+    EXPECT_EQ(decode_with(offsetof(shm::TaskHead, texts), lie).has_value(), lie == 4);
     EXPECT_FALSE(decode_with(sizeof(shm::TaskHead), lie)) << "the length of the id, " << lie;
   }
   EXPECT_FALSE(decode_with(offsetof(shm::TaskHead, reserved), 1));

@@ -197,6 +197,7 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   account.name = agent.name;
   account.state = control::state_of(agent);
   account.queued = home.balance.queued;
+  account.tasks = home.balance.tasks;
   account.leased = home.balance.leased;
   account.done = home.balance.done;
   account.dead = home.balance.dead;

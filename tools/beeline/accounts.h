@@ -20,7 +20,7 @@
 
 namespace beeline::cli {
 
-// accepted = in lanes + queued + leased + done + dead + purged.
+// accepted = in lanes + queued + tasks + leased + done + dead + purged.
 struct Account {
   Pid pid = 0;
   std::string name;
@@ -28,6 +28,7 @@ struct Account {
   std::uint64_t accepted = 0;  // published by senders, earlier incarnations included
   std::uint64_t in_lanes = 0;  // not taken yet
   std::uint64_t queued = 0;
+  std::uint64_t tasks = 0;  // tasks that wait
   std::uint64_t leased = 0;
   std::uint64_t done = 0;
   std::uint64_t dead = 0;    // dead letters that are kept
@@ -41,7 +42,7 @@ struct Account {
   bool moving = false;     // it does not add up because it changed during each of several looks
 
   [[nodiscard]] std::uint64_t accounted() const noexcept {
-    return in_lanes + queued + leased + done + dead + purged;
+    return in_lanes + queued + tasks + leased + done + dead + purged;
   }
   [[nodiscard]] bool is_readable() const noexcept { return unreadable.empty(); }
   [[nodiscard]] bool balanced() const noexcept { return is_readable() && accepted == accounted(); }

@@ -17,16 +17,16 @@ std::string balance_text(const Account& account) {
 
 std::string accounts_text(const HiveAccounts& accounts) {
   if (accounts.inboxes.empty()) return {};
-  Table table({"agent", ">pid", "state", ">accepted", ">in lanes", ">queued", ">leased", ">done",
-               ">dead", "balance"});
+  Table table({"agent", ">pid", "state", ">accepted", ">in lanes", ">queued", ">tasks", ">leased",
+               ">done", ">dead", "balance"});
   for (const Account& account : accounts.inboxes) {
     const auto number = [&](std::uint64_t count) {
       return account.is_readable() ? grouped(count) : "?";
     };
     table.add({account.name, fmt::format("{}", account.pid), std::string(to_string(account.state)),
                number(account.accepted), number(account.in_lanes), number(account.queued),
-               number(account.leased), number(account.done), number(account.dead + account.purged),
-               balance_text(account)});
+               number(account.tasks), number(account.leased), number(account.done),
+               number(account.dead + account.purged), balance_text(account)});
   }
   return table.text();
 }
@@ -37,6 +37,7 @@ Json account_json(const Account& account) {
   json["in_lanes"] = account.in_lanes;
   json["drained"] = account.accepted - account.in_lanes;
   json["queued"] = account.queued;
+  json["tasks"] = account.tasks;
   json["leased"] = account.leased;
   json["done"] = account.done;
   json["dead"] = account.dead;

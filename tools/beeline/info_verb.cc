@@ -59,6 +59,7 @@ void add_account(const Survey& survey, const Account& account, Table& table) {
   table.add({"accepted", grouped(account.accepted)});
   table.add({"in lanes", grouped(account.in_lanes)});
   table.add({"queued", grouped(account.queued)});
+  table.add({"tasks", grouped(account.tasks)});
   table.add({"leased", grouped(account.leased)});
   table.add({"done", grouped(account.done)});
   table.add(

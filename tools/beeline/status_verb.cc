@@ -167,10 +167,11 @@ void add_status_verb(CLI::App& app, Context& context) {
       "  beeline status --json | jq .dead_letters\n"
       "  beeline status --json | jq '.inboxes[] | select(.oldest_waiting_ms > 10000) | .name'\n"
       "The columns of the first table are those of `beeline tree`. The second one has the account\n"
-      "of each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it changed\n"
-      "during each of many looks. Only the user of the hive and root may read the accounts, and\n"
-      "only in the pid namespace of the hive or one above; elsewhere they are unreadable, with\n"
-      "the reason, and JSON has null. Never starts a coordinator; exits with 3 if none runs.");
+      "of each inbox: accepted = in lanes + queued + tasks + leased + done + dead. \"moving\":\n"
+      "it changed during each of many looks. Only the user of the hive and root may read the\n"
+      "accounts, and only in the pid namespace of the hive or one above; elsewhere they are\n"
+      "unreadable, with the reason, and JSON has null. Never starts a coordinator; exits with 3\n"
+      "if none runs.");
   auto watch = std::make_shared<Watch>();
   add_watch_option(*status_verb, *watch);
   status_verb->callback([&context, watch] {

@@ -83,7 +83,7 @@ void add_counts(const Segment& segment, const Segments& all, Json& out) {
   if (segment.is_sound(shm::SegmentKind::kHome) && all.find_home(segment.owner_pid()) == &segment) {
     const shm::HomeShape home(shm::capacity_of(segment.view()));
     const shm::Balance balance = shm::balance_of(segment.view(), home);
-    out["live_count"] = balance.queued + balance.leased;
+    out["live_count"] = balance.queued + balance.tasks + balance.leased;
     out["dead_count"] = balance.dead;
   }
 }

@@ -113,7 +113,8 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
     out["reason"] = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
   }
   if (entry.word.state == shm::EntryState::kQueued) {
-    out["place"] = to_string(place_of(entry.word.state, header));
+    out["place"] =
+        to_string(place_of(entry.word.state, header, context.home.is_task(view, entry.entry)));
   }
   out["key"] = entry.key;
   out["rank"] = header.rank;
@@ -161,14 +162,16 @@ Json dump_counters(const HomeContext& context) {
   const shm::Balance balance = shm::balance_of(context.view, context.home);
   Json out;
   out["balance"] = fmt::format(
-      "drained {} = queued {} + leased {} + dead {} + done {} + purged {}{}", balance.drained,
-      balance.queued, balance.leased, balance.dead, balance.done, balance.purged,
+      "drained {} = queued {} + tasks {} + leased {} + dead {} + done {} + purged {}{}",
+      balance.drained, balance.queued, balance.tasks, balance.leased, balance.dead, balance.done,
+      balance.purged,
       balance.drained == balance.accounted()
           ? std::string()
           : fmt::format(" (off by {})",
                         static_cast<std::int64_t>(balance.drained - balance.accounted())));
   out["drained"] = balance.drained;
   out["queued"] = balance.queued;
+  out["tasks"] = balance.tasks;
   out["leased"] = balance.leased;
   out["dead_letters"] = balance.dead;
   out["not_committed"] = balance.uncommitted;

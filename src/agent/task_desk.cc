@@ -1,0 +1,145 @@
+#include "src/agent/task_desk.h"
+
+#include <exception>
+#include <utility>
+
+#include "src/agent/leases.h"
+#include "src/agent/sender.h"
+#include "src/agent/task_codec.h"
+#include "src/receive/expiry.h"
+
+namespace beeline {
+
+namespace {
+
+constexpr std::size_t kMostText = 64U << 10;  // bytes of the reason for a failure
+
+}  // namespace
+
+void TaskDesk::handle(TaskHandler handler) {
+  handler_ = handler ? std::make_shared<const TaskHandler>(std::move(handler)) : nullptr;
+  accept(accepts_);
+}
+
+void TaskDesk::accept(bool wanted) {
+  accepts_ = wanted;
+  with_.receiver.kept().tasks().accept(accepts_ || handler_ != nullptr);
+}
+
+std::optional<TaskRun> TaskDesk::next() {
+  while (is_open()) {
+    const shm::EntryIndex at = with_.receiver.take_task();
+    if (at == shm::kNoEntry) break;
+    if (has_lost_parent(at)) {
+      with_.receiver.bury(at, shm::DeadReason::kCancelled);
+      continue;
+    }
+    Message lease = with_.leases.hand_out(at);
+    auto task = decode_task(lease.payload());
+    if (!task) {
+      fail(lease, task.error().text);
+      continue;
+    }
+    if (task->id.empty()) task->id = id_text(lease.id());
+    return TaskRun(*this, std::move(lease), std::move(*task));
+  }
+  return std::nullopt;
+}
+
+void TaskDesk::run_next() {
+  auto run = next();
+  if (!run) return;
+  const shm::EntryIndex at = Leases::entry_of(run->lease_);
+  const MessageId id = run->id();
+  const auto handler = handler_;
+  std::optional<TaskResult> result;
+  try {
+    result = (*handler)(*run);
+  } catch (const std::exception& thrown) {
+    if (run->valid()) run->fail(thrown.what());
+    return;
+  } catch (...) {
+    if (run->valid()) run->fail("the handler has thrown something that is no std::exception");
+    return;
+  }
+  if (!run->valid()) {
+    // The handler may have moved it away: somebody goes on with it.
+    if (with_.leases.is_leased(at, id)) with_.leases.defer(at);
+  } else if (result) {
+    run->finish(*result);
+  } else {
+    run->fail("the handler has returned no result");
+  }
+}
+
+bool TaskDesk::is_cancelled(Message& lease) {
+  if (lease.cancelled()) return true;
+  const shm::EntryIndex at = Leases::entry_of(lease);
+  return has_lost_parent(at) || receive::has_expired(with_.receiver.entry(at));
+}
+
+// Looks into the directory: a handler that is busy takes no turn, so the link may not know yet.
+bool TaskDesk::has_lost_parent(shm::EntryIndex at) const {
+  const receive::InLink* const link = with_.receiver.link_of(at);
+  if (link == nullptr || link->owner_gone()) return true;
+  const PeerRecord& parent = with_.links.records().of(*link);
+  return parent.has_place() && shm::has_ended(parent.word(), link->key().incarnation);
+}
+
+SendResult TaskDesk::report(Message& lease, TaskProgress::Kind kind, std::string_view text) {
+  const bool is_log = kind == TaskProgress::Kind::kLog;
+  const auto said = is_log ? shm::MessageKind::kTaskLog : shm::MessageKind::kTaskUpdate;
+  return with_.sender.report(lease, said, std::as_bytes(std::span(text)));
+}
+
+void TaskDesk::finish(Message& lease, const TaskResult& result) {
+  const std::uint64_t bytes = encoded_bytes(result);
+  const std::uint64_t most = with_.life.contract().max_payload_bytes;
+  if (bytes > most) {
+    return fail(lease, "the result has " + std::to_string(bytes) + " bytes, and this agent sends " +
+                           std::to_string(most) + " at most");
+  }
+  answer(lease, encode(result));
+}
+
+void TaskDesk::fail(Message& lease, std::string_view text) {
+  answer(lease, encode_failure(text.substr(0, kMostText)));
+}
+
+// One that finds no room becomes a debt of this agent, and the task ends when that is paid.
+void TaskDesk::answer(Message& lease, std::string_view form) {
+  const auto bytes = std::as_bytes(std::span(form));
+  if (!with_.sender.reply(lease, bytes, kPlainSend, Deadline::min())) return lease.done(form);
+  if (lease.valid()) lease.done();
+}
+
+// ---- TaskRun ------------------------------------------------------------------------------------
+
+TaskRun::TaskRun(TaskRun&& other) noexcept = default;
+TaskRun& TaskRun::operator=(TaskRun&& other) noexcept {
+  if (this == &other) return *this;
+  let_go();
+  desk_ = other.desk_;
+  lease_ = std::move(other.lease_);
+  task_ = std::move(other.task_);
+  return *this;
+}
+TaskRun::~TaskRun() { let_go(); }
+
+// The lease of an agent that has left goes back, and its successor tells the parent.
+void TaskRun::let_go() {
+  if (valid() && desk_->is_open()) fail("the child let the task go");
+}
+
+bool TaskRun::is_cancelled() { return desk_->is_cancelled(lease_); }
+SendResult TaskRun::report(TaskProgress::Kind kind, std::string_view text) {
+  return desk_->report(lease_, kind, text);
+}
+void TaskRun::finish(const TaskResult& result) {
+  if (valid()) desk_->finish(lease_, result);
+}
+void TaskRun::fail(std::string_view text) {
+  if (valid()) desk_->fail(lease_, text);
+}
+
+}  // namespace beeline
