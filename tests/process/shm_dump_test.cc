@@ -113,7 +113,7 @@ TEST_F(ShmDump, ShowsEverySegmentThatTheKeeperHolds) {
   ASSERT_NE(home, nullptr);
   EXPECT_EQ(home->at("header").at("owner"), "lead (9)");
   EXPECT_EQ(home->at("counters").at("balance"),
-            "drained 13 = queued 10 + leased 1 + dead 1 + done 1 + purged 0");
+            "drained 13 = queued 10 + tasks 0 + leased 1 + dead 1 + done 1 + purged 0");
   const json& inbox = home->at("inbox");
   ASSERT_EQ(inbox.size(), 10U);
   EXPECT_TRUE(std::is_sorted(inbox.begin(), inbox.end(), [](const json& a, const json& b) {
