@@ -136,8 +136,8 @@ void Taker::take_everything(Finding& finding) {
   complain(finding, "I7: there is always something more to take");
 }
 
-// A successor counts a lease as a delivery, and so does this. A held message that was cancelled
-// becomes a dead letter.
+// A successor counts a lease as a delivery and buries a task, and so does this. A held message that
+// was cancelled becomes a dead letter.
 void Taker::finish_leases(Finding& finding) {
   for (shm::EntryIndex at(0); at.value() < life_.home().entries_allocated(); ++at) {
     const shm::EntryWord word = life_.home().entry(at).word();
@@ -148,7 +148,9 @@ void Taker::finish_leases(Finding& finding) {
     }
     Message* message = nullptr;
     if (auto wrong = look_at(at, message); !wrong.empty()) return complain(finding, wrong);
-    finding.fates[ledger_.place(*message)] = live(static_cast<std::uint8_t>(word.attempts + 1));
+    finding.fates[ledger_.place(*message)] =
+        life_.home().entry(at).is_task() ? dead(shm::DeadReason::kCancelled)
+                                         : live(static_cast<std::uint8_t>(word.attempts + 1));
     life_.receiver->done(at);
   }
 }

@@ -303,11 +303,43 @@ std::vector<Operation> answering() {
   };
 }
 
+// A successor buries a task, wherever its predecessor had got with it.
+std::vector<Operation> doing_tasks() {
+  constexpr auto kCancelled = shm::DeadReason::kCancelled;
+  const auto give = [](std::uint32_t length) -> Step {
+    return [length](Rig& rig) {
+      rig.finish_lanes();
+      for (const auto& link : rig.receiver().links().all()) {
+        link->set_relation(Relation::kParent, true);
+      }
+      rig.receiver().kept().tasks().accept(true);
+      rig.target = rig.send(
+          {.length = length, .ttl_ms = 600'000, .extended = true, .kind = shm::MessageKind::kTask});
+      rig.drain();
+      rig.set_fate(rig.target, dead(kCancelled));
+    };
+  };
+  const auto take = [](Rig& rig) { rig.at = rig.receiver().take_task(); };
+  const auto taken = [=](std::uint32_t length) -> Step {
+    return [=](Rig& rig) {
+      give(length)(rig);
+      take(rig);
+    };
+  };
+  const auto finish = [](Rig& rig) { rig.receiver().done(rig.at); };
+  return {
+      receiver_does("take-task", give(12), take, nothing, "empty mixed"),
+      receiver_does("take-task-slab", give(400), take, nothing, "empty mixed"),
+      receiver_does("done-task", taken(12), finish, becomes(kGone), "empty mixed"),
+      receiver_does("done-task-slab", taken(400), finish, becomes(kGone), "empty mixed"),
+  };
+}
+
 }  // namespace
 
 std::vector<Operation> receiver_operations() {
   std::vector<Operation> all;
-  for (auto some : {draining(), taking(), finishing(), cancelling(), answering()}) {
+  for (auto some : {draining(), taking(), finishing(), cancelling(), answering(), doing_tasks()}) {
     for (Operation& operation : some) all.push_back(std::move(operation));
   }
   return all;

@@ -30,6 +30,7 @@ Letter& Rig::plan(const Plan& plan) {
                       .ttl_ms = plan.ttl_ms,
                       .flags = plan.flags};
   if (plan.extended) letter->envelope.extension = &letter->extension;
+  letter->extension.kind = static_cast<std::uint8_t>(plan.kind);
   Message message;
   message.id = letter->id;
   message.length = plan.length;

@@ -20,6 +20,7 @@ struct Plan {
   std::uint64_t reply_to = 0;
   std::string_view type{};
   bool extended = false;
+  shm::MessageKind kind = shm::MessageKind::kOrdinary;  // with `extended`, and a time to live
 };
 
 // A plan with its id and payload; the ledger has it as unsent.
