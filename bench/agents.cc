@@ -20,14 +20,19 @@ std::string name_of(Side side) {
 AttachOptions options_of(Side side, const Case& what) {
   AttachOptions options;
   options.name = name_of(side);
+  if (what.carry == Carry::kExecute && side != Side::kPing) options.parent = name_of(Side::kPing);
   options.temporary = true;
   options.start_coordinator = false;
   options.wait = what.mode;
   return options;
 }
 
+// A side with a parent waits until that has attached.
 Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options) {
   auto agent = Agent::attach(options);
+  while (!agent && !options.parent.empty() && agent.error().code == ErrorCode::kNoAgent) {
+    agent = Agent::attach(options);
+  }
   if (agent) meet(board, side, kAttached);
   return agent;
 }
@@ -39,6 +44,10 @@ Result<Player> Player::join(Board& board, Side side, const Case& what) {
   auto peer = agent->peer(name_of(side == Side::kPing ? Side::kPong : Side::kPing));
   if (!peer) return tl::unexpected(peer.error());
   Player player(std::move(*agent), *peer, what);
+  if (what.carry == Carry::kExecute) {
+    player.agent_.tasks().handle(
+        [](TaskRun& run) { return TaskResult{.output = run.task().context}; });
+  }
   if (auto linked = player.greet(side); !linked) return tl::unexpected(linked.error());
   return player;
 }
@@ -98,6 +107,24 @@ bool Player::answer(std::uint64_t number) {
   const bool answered = whole && note(agent_.reply(*question, text_of(spoken_)));
   question->done();
   return answered || (!end && !whole && note("a question is not what was sent"));
+}
+
+bool Player::execute(std::uint64_t number) {
+  write_whole(spoken_, number);
+  const Task task{.description = "echo", .context = std::string(text_of(spoken_))};
+  const auto result = agent_.tasks().execute(peer_, task);
+  if (!result) return note(result.error().text);
+  const auto output = std::as_bytes(std::span(result->output));
+  const bool whole = output.size() == what_.size && read_whole(output, number);
+  return whole || note("a result is not what was sent");
+}
+
+void Player::work() {
+  const auto served = agent_.serve([this](Message& message) -> Ack {
+    if (message.payload().empty()) agent_.stop_serving();
+    return {};
+  });
+  if (!served) (void)note(served.error().text);
 }
 
 bool Player::note(const SendResult& result) {

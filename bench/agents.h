@@ -92,6 +92,13 @@ class Player {
   // it. False: as in receive().
   [[nodiscard]] bool answer(std::uint64_t number);
 
+  // Gives the payload of `number` to its child as a task, and reads the result whole. False: there
+  // was none, or a wrong one; error() has the reason.
+  [[nodiscard]] bool execute(std::uint64_t number);
+
+  // Does tasks: each result is what the task has brought. Ends with a message without a payload.
+  void work();
+
   // Waits for the payload of `number`, reads it as the case says and finishes it. False: it was
   // the end, or not as expected; error() tells.
   [[nodiscard]] bool receive(std::uint64_t number) {
@@ -134,7 +141,7 @@ class Player {
         peer_(peer),
         what_(what),
         intake_(what.batch),
-        spoken_(what.carry == Carry::kRequest ? what.size : 0) {}
+        spoken_(what.carry >= Carry::kRequest ? what.size : 0) {}
   // A first message each way, after which both know both links.
   [[nodiscard]] Result<void> greet(Side side);
   // The next message, waited for as the case says.

@@ -22,6 +22,7 @@ enum class Carry : std::uint8_t {
   kLoan,       // written whole in a loan, read whole in place
   kUntouched,  // a loan that neither side reads
   kRequest,    // written whole, copied by request() and by reply(), read whole
+  kExecute,    // the context of a task and the output of its result
 };
 
 // The means of measuring the machine's own limit.
@@ -129,6 +130,8 @@ struct Outcome {
       return "untouched";
     case Carry::kRequest:
       return "request";
+    case Carry::kExecute:
+      return "execute";
   }
   return "unknown";
 }

@@ -12,6 +12,7 @@
 #include "bench/agents.h"
 #include "bench/rounds.h"
 #include "bench/schedule.h"
+#include "src/agent/task_codec.h"
 #include "src/control/history_client.h"
 
 namespace beeline::bench {
@@ -25,11 +26,13 @@ const std::map<std::string, shm::HistoryLevel> kHistoryLevels{
     {"previews", shm::HistoryLevel::kPreviews}};
 
 bool asks(const Case& what) { return what.carry == Carry::kRequest; }
+bool executes(const Case& what) { return what.carry == Carry::kExecute; }
 
 Result<void> ping(Board& board, Player& player, const Case& what) {
   std::uint64_t number = 0;
   const auto round = [&](std::uint32_t) {
     ++number;
+    if (executes(what)) return player.execute(number);
     return asks(what) ? player.ask(number) : player.send(number) && player.receive(number);
   };
   time_rounds(kWarmUpSeconds, board.rounds, round);
@@ -43,6 +46,10 @@ Result<void> ping(Board& board, Player& player, const Case& what) {
 }
 
 Result<void> pong(Player& player, const Case& what) {
+  if (executes(what)) {
+    player.work();
+    return player.error();
+  }
   const auto round = [&](std::uint64_t number) {
     return asks(what) ? player.answer(number) : player.receive(number) && player.send(number);
   };
@@ -55,6 +62,7 @@ std::string how_text(const Case& what) {
   std::string text(to_string(what.mode));
   if (what.carry == Carry::kUntouched) text += ", untouched";
   if (asks(what)) text += ", request";
+  if (executes(what)) text += ", execute";
   if (what.rate > 0.0) text += fmt::format(", {}/s", what.rate);
   if (what.history) text += fmt::format(", history {}", shm::to_string(*what.history));
   return text;
@@ -101,7 +109,8 @@ class Latency final : public Benchmark {
 
   void add_flags(CLI::App& command) override {
     add_footer(command,
-               "Without --size also a loan of 1M that is not touched, and 64 bytes by request.\n"
+               "Without --size also a loan of 1M that is not touched, 64 bytes by request, and 64\n"
+               "bytes as a task beside a request of the bytes of that task.\n"
                "With neither --size nor --mode all of them in mode sleep as well.");
     flags_.add_run(command, 0.3).add_attempts(command).add_modes(command, {WaitMode::kSpin});
     flags_.add_sizes(command, {16, 64, 1024}).add_carry(command).add_rate(command);
@@ -117,6 +126,11 @@ class Latency final : public Benchmark {
                     "commas, which are measured in turn")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(kHistoryLevels).description(""));
+    command
+        .add_flag("--execute", execute_,
+                  "Each round is a task for a child and its result, which carry the payload as "
+                  "context and as output")
+        ->excludes("--untouched", "--rate", "--request");
   }
 
   Result<void> run(Sink& out) override {
@@ -139,8 +153,9 @@ class Latency final : public Benchmark {
     for (Case& row : rows) {
       row.rate = flags_.rate();
       if (request_) row.carry = Carry::kRequest;
+      if (execute_) row.carry = Carry::kExecute;
     }
-    if (flags_.has_sizes() || request_) return rows;
+    if (flags_.has_sizes() || request_ || execute_) return rows;
     Case more = rows.front();
     more.size = 1 << 20;
     more.carry = Carry::kUntouched;
@@ -148,6 +163,12 @@ class Latency final : public Benchmark {
     if (flags_.rate() > 0.0) return rows;
     more.size = kLanePayload;
     more.carry = Carry::kRequest;
+    rows.push_back(more);
+    more.carry = Carry::kExecute;
+    rows.push_back(more);
+    more.carry = Carry::kRequest;
+    more.size =
+        encoded_bytes(Task{.description = "echo", .context = std::string(kLanePayload, 'x')});
     rows.push_back(more);
     return rows;
   }
@@ -165,6 +186,7 @@ class Latency final : public Benchmark {
   }
 
   bool request_ = false;
+  bool execute_ = false;
   std::vector<shm::HistoryLevel> history_;
 };
 
