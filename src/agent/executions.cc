@@ -16,8 +16,17 @@ namespace {
 // comes first.
 constexpr std::chrono::milliseconds kGrace{1000};
 
-std::chrono::milliseconds time_until(Deadline until) {
-  const auto left = until - std::chrono::steady_clock::now();
+// No task waits longer, so its end fits the clock.
+constexpr std::chrono::milliseconds kMostTime{1'000'000'000'000};
+
+std::chrono::milliseconds timeout_of(const Task& task) {
+  return std::clamp(task.timeout, std::chrono::milliseconds(0), kMostTime);
+}
+
+// The time that is left for a task, if the wait for it ends by this deadline.
+std::chrono::milliseconds time_for(const Task& task, Deadline deadline, Deadline until) {
+  if (until < deadline) return timeout_of(task);
+  const auto left = deadline - std::chrono::steady_clock::now();
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
 }
 
@@ -29,36 +38,43 @@ tl::unexpected<Error> not_executed(Error error) {
 }
 
 Executions::Order::Order(const Task& task, Deadline deadline)
-    : until(std::min(deadline, after(task.timeout))) {
-  const std::chrono::milliseconds left = time_until(until);
+    : until(std::min(deadline, after(timeout_of(task)))) {
+  const std::chrono::milliseconds left = time_for(task, deadline, until);
   const std::int64_t most = UINT32_MAX;
   options.rank = task.priority;
   options.cancel_on_timeout = true;
-  options.ttl_ms = static_cast<std::uint32_t>(std::min(most, (left + kGrace).count()));
+  options.ttl_ms =
+      static_cast<std::uint32_t>(std::min(most - kGrace.count(), left.count()) + kGrace.count());
   if (encoded_bytes(task) <= shm::kMaxMaxPayload) bytes = encode(task, left);
 }
 
 Result<void> Executions::check(Peer child, const Order& order) const {
-  const std::string whom = "agent " + std::to_string(child.pid) + ": ";
-  if (order.bytes.empty()) return fail(ErrorCode::kTooBig, whom + "the task is too large");
+  const auto refuse = [child](ErrorCode code, std::string_view why) {
+    return fail(code, "agent " + std::to_string(child.pid) + ": " + std::string(why));
+  };
+  if (order.bytes.empty()) return refuse(ErrorCode::kTooBig, "the task is too large");
   const auto lock = with_.life.lock_send();
   const send::OutLink* const link = with_.links.link_of(child);
   if (link == nullptr || link->dead) return {};  // the send says it in its own words
-  shm::AgentRecord own;
   shm::AgentRecord its;
   const shm::DirectoryView& view = with_.directory.view();
   const bool is_known = link->place != nullptr && view.read_record(link->directory_index, its) &&
-                        its.pid == child.pid && view.read_record(with_.directory.index(), own);
+                        its.pid == child.pid;
   if (!is_known) {
-    return fail(
-        ErrorCode::kNoCoordinator,
-        whom + "nobody knows now whose child it is; try again when the coordinator is back");
+    return refuse(ErrorCode::kNoCoordinator,
+                  "nobody knows now whose child it is; try again when the coordinator is back");
   }
-  if (!receive::may_execute(receive::relation_of(own, its))) {
-    return fail(ErrorCode::kDenied, whom + std::string(receive::kNotOwnChild));
+  if (its.parent_pid != with_.life.pid() && !may_execute_on(its)) {
+    return refuse(ErrorCode::kDenied, receive::kNotOwnChild);
   }
   if (!link->is_away()) return {};
-  return fail(ErrorCode::kPeerDead, whom + "it has no process now; nothing was sent");
+  return refuse(ErrorCode::kPeerDead, "it has no process now; nothing was sent");
+}
+
+bool Executions::may_execute_on(const shm::AgentRecord& other) const {
+  shm::AgentRecord own;
+  return with_.directory.view().read_record(with_.directory.index(), own) &&
+         receive::may_execute(receive::relation_of(own, other));
 }
 
 // Makes it the question of a task. Errors: it is not to be sent.

@@ -47,6 +47,7 @@ class Executions {
     SendOptions options;
   };
   [[nodiscard]] Result<void> check(Peer child, const Order& order) const;
+  [[nodiscard]] bool may_execute_on(const shm::AgentRecord& other) const;
   [[nodiscard]] Result<void> mark(Question& question, const Order& order,
                                   const ProgressHandler& progress) const;
 
