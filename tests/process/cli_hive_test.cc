@@ -5,6 +5,7 @@
 #include <beeline/agent.h>
 
 #include "tests/process/cli_fixture.h"
+#include "tests/support/hive_test.h"
 
 namespace beeline::test {
 namespace {
