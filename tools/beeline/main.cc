@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_doctor_verb(app, context);
   add_send_verbs(app, context);
   add_broadcast_verb(app, context);
+  add_exec_verb(app, context);
   add_receive_verbs(app, context);
   add_pipe_verb(app, context);
   add_reply_verb(app, context);

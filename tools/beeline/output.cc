@@ -191,13 +191,15 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-void set_body(Json& object, std::string_view body) {
-  std::string text(body);
+void set_text(Json& object, const std::string& key, std::string_view bytes) {
+  std::string text(bytes);
   if (is_utf8(text)) {
-    object["body"] = std::move(text);
+    object[key] = std::move(text);
   } else {
-    object["body_base64"] = to_base64(body);
+    object[key + "_base64"] = to_base64(bytes);
   }
 }
+
+void set_body(Json& object, std::string_view body) { set_text(object, "body", body); }
 
 }  // namespace beeline::cli

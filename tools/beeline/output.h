@@ -79,6 +79,8 @@ enum class Style { kBold, kDim, kGood, kBad };
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
+// Sets the key, or KEY_base64 if the bytes are not UTF-8.
+void set_text(Json& object, const std::string& key, std::string_view bytes);
 // Sets "body", or "body_base64" if the bytes are not UTF-8.
 void set_body(Json& object, std::string_view body);
 

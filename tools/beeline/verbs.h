@@ -23,7 +23,8 @@ void add_completion_verbs(CLI::App& app, Context& context);
 void add_forget_verb(CLI::App& app, Context& context);
 void add_info_verb(CLI::App& app, Context& context);
 void add_doctor_verb(CLI::App& app, Context& context);
-void add_send_verbs(CLI::App& app, Context& context);     // send, request
+void add_send_verbs(CLI::App& app, Context& context);  // send, request
+void add_exec_verb(CLI::App& app, Context& context);
 void add_receive_verbs(CLI::App& app, Context& context);  // recv
 void add_reply_verb(CLI::App& app, Context& context);
 void add_pipe_verb(CLI::App& app, Context& context);
