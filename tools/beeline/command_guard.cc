@@ -43,6 +43,7 @@ constexpr std::chrono::milliseconds kLongestKillPause(1000);  // a process of an
   (void)::setpgid(0, 0);                    // so that the signals of the terminal go elsewhere
   (void)::dup2(ends.input.get(), STDIN_FILENO);
   (void)::dup2(ends.output.get(), STDOUT_FILENO);
+  if (ends.errors.valid()) (void)::dup2(ends.errors.get(), STDERR_FILENO);
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGXFSZ, SIG_DFL);
   sigset_t none;
@@ -192,7 +193,8 @@ class Guard {
 }  // namespace
 
 void guard_command(const CommandLine& command, GuardEnds ends) {
-  const std::array<int, 4> kept{ends.line.get(), ends.input.get(), ends.output.get(), ends.lease};
+  const std::array<int, 5> kept{ends.line.get(), ends.input.get(), ends.output.get(),
+                                ends.errors.get(), ends.lease};
   (void)os::close_all_but(kept);
   take_own_name();
   (void)::setpgid(0, 0);  // keeps the terminal from signalling us
@@ -216,6 +218,7 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
                                     // first
   ends.input.reset();
   ends.output.reset();
+  ends.errors.reset();
   Guard(leader, std::move(ends.line), std::move(*signals)).stay();
   ::_exit(0);
 }

@@ -45,6 +45,7 @@ struct GuardEnds {
   os::UniqueFd line;    // the guard's end: orders come in, the report goes out
   os::UniqueFd input;   // stdin of the command
   os::UniqueFd output;  // its stdout
+  os::UniqueFd errors;  // its stderr; empty: ours
   int lease = -1;       // stays open while any process of the command runs
 };
 

@@ -29,6 +29,27 @@ std::string seconds_text(std::chrono::nanoseconds time) {
   return fmt::format("{:.3g} s", std::chrono::duration<double>(time).count());
 }
 
+// Why a command has not ended by itself. Empty if it has.
+std::string why_not_exited(const GuardedCommand::Outcome& outcome) {
+  switch (outcome.end) {
+    case GuardedCommand::End::kExited:
+      return "";
+    case GuardedCommand::End::kStopped: {
+      const bool reads = outcome.stop == SIGTTIN || outcome.stop == SIGTTOU;
+      const char* signal = ::sigabbrev_np(outcome.stop);
+      return fmt::format("the command was stopped by SIG{} and ended{}",
+                         signal != nullptr ? signal : "?",
+                         reads ? ": a command has no terminal, only the message on its stdin" : "");
+    }
+    case GuardedCommand::End::kTooBig:
+      return fmt::format("the command printed more than {} bytes and was ended", kMaxCommandOutput);
+    case GuardedCommand::End::kLost:
+      return "the guard of the command was killed; the shell has ended with it, but its children "
+             "may still run";
+  }
+  return "";
+}
+
 }  // namespace
 
 ExitCode ReplyService::serve() {
@@ -40,7 +61,7 @@ ExitCode ReplyService::serve() {
     look_for_the_end();
     const std::size_t before = taken_ + jobs_.size();
     step_jobs();
-    take_messages();
+    take_work();
     if (is_over()) break;
     if (taken_ + jobs_.size() != before || !jobs_.empty()) idle_end_ = patience();
     const auto now = std::chrono::steady_clock::now();
@@ -98,20 +119,48 @@ void ReplyService::end_job(Job& job, Reason reason) {
   job.command.tell(GuardOrder::kEnd);
 }
 
-void ReplyService::take_messages() {
+void ReplyService::take_work() {
   while (may_take() && jobs_.size() < arguments_.parallel) {
-    auto message = agent_.try_receive(filter_);
-    if (!message) return;
-    if (message->is_copy()) {
-      message->done();
-      continue;
-    }
-    ++taken_;
-    take(std::move(*message));
+    if (!take_one()) return;
     // Handle a signal before the next message.
     look_for_the_end();
   }
   if (!jobs_.empty()) (void)agent_.try_receive(kNoMessage);
+}
+
+// Tasks go first. The look for a message takes tasks out of the lanes, too. False if there is
+// neither.
+bool ReplyService::take_one() {
+  if (take_task()) return true;
+  auto message = agent_.try_receive(filter_);
+  if (!message) return take_task();
+  if (message->is_copy()) {
+    message->done();
+    return true;
+  }
+  ++taken_;
+  take(std::move(*message));
+  return true;
+}
+
+bool ReplyService::take_task() {
+  auto run = agent_.tasks().next();
+  if (!run) return false;
+  ++taken_;
+  auto work = std::make_unique<TaskWork>(TaskWork{std::move(*run)});
+  const Task& task = work->run.task();
+  const auto command = command_for(arguments_.command, *work);
+  auto started = command ? GuardedCommand::start(*command, task.description, lease_,
+                                                 GuardedCommand::Errors::kLines)
+                         : tl::unexpected(command.error());
+  if (!started) {
+    work->run.fail(started.error().text);
+    return true;
+  }
+  const auto most = arguments_.command_timeout.value_or(std::chrono::nanoseconds::max());
+  const Deadline end = after(std::min<std::chrono::nanoseconds>(most, task.timeout));
+  jobs_.push_back({{}, std::move(work), std::move(*started), end});
+  return true;
 }
 
 void ReplyService::take(Message message) {
@@ -124,20 +173,25 @@ void ReplyService::take(Message message) {
   if (!started) return put_back(message, started.error().text);
   const Deadline end =
       arguments_.command_timeout ? after(*arguments_.command_timeout) : Deadline::max();
-  jobs_.push_back({std::move(message), std::move(*started), end});
+  jobs_.push_back({std::move(message), nullptr, std::move(*started), end});
 }
 
 void ReplyService::step_jobs() {
   for (auto job = jobs_.begin(); job != jobs_.end();) {
     // Check this first: we may be late, and a command that has ended by itself has done its work.
-    const auto outcome = job->command.step();
+    auto outcome = job->command.step();
+    pass_lines(*job);
     if (!outcome) {
-      if (job->message.cancelled()) end_job(*job, Reason::kTakenBack);
+      if (is_taken_back(*job)) end_job(*job, Reason::kTakenBack);
       if (std::chrono::steady_clock::now() >= job->end) end_job(*job, Reason::kTimeout);
       ++job;
       continue;
     }
-    finish(*job, *outcome);
+    if (job->task) {
+      finish_task(*job, std::move(*outcome));
+    } else {
+      finish(*job, *outcome);
+    }
     leftovers_.push_back(job->command.take_guard());
     job = jobs_.erase(job);
   }
@@ -150,6 +204,18 @@ void ReplyService::drop_ended_leftovers() {
     (void)guard.take_report();
     return guard.has_ended();
   });
+}
+
+// The parent sees what the command prints to its stderr. A line that finds no room is not sent
+// later: it goes to our stderr.
+void ReplyService::pass_lines(Job& job) {
+  while (const auto line = job.command.take_error_line()) {
+    if (!job.task->run.log(*line)) remark(*line);
+  }
+}
+
+bool ReplyService::is_taken_back(Job& job) {
+  return job.task ? job.task->run.is_cancelled() : job.message.cancelled();
 }
 
 // ---- The end of a command -----------------------------------------------------------------------
@@ -166,22 +232,11 @@ void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcom
   switch (outcome.end) {
     case GuardedCommand::End::kExited:
       return put_back(job.message, fmt::format("the command exited with {}", outcome.status));
-    case GuardedCommand::End::kStopped: {
-      const bool reads = outcome.stop == SIGTTIN || outcome.stop == SIGTTOU;
-      const char* signal = ::sigabbrev_np(outcome.stop);
-      return reject(
-          job.message,
-          fmt::format("the command was stopped by SIG{} and ended{}",
-                      signal != nullptr ? signal : "?",
-                      reads ? ": a command has no terminal, only the message on its stdin" : ""));
-    }
+    case GuardedCommand::End::kStopped:
     case GuardedCommand::End::kTooBig:
-      return reject(job.message, fmt::format("the command printed more than {} bytes and was ended",
-                                             kMaxCommandOutput));
+      return reject(job.message, why_not_exited(outcome));
     case GuardedCommand::End::kLost:
-      return put_back(job.message,
-                      "the guard of the command was killed; the shell has ended with it, but its "
-                      "children may still run");
+      return put_back(job.message, why_not_exited(outcome));
   }
 }
 
@@ -203,6 +258,20 @@ void ReplyService::finish_ended(Job& job) {
     case Reason::kNone:
       return put_back(job.message, "stopped by a signal");
   }
+}
+
+// A task is never put back: it is done once or not at all.
+void ReplyService::finish_task(Job& job, GuardedCommand::Outcome outcome) {
+  TaskRun& run = job.task->run;
+  if (job.reason != Reason::kNone && outcome.was_told) {
+    const bool is_late = job.reason == Reason::kTimeout;
+    const bool is_given_up = job.reason == Reason::kTakenBack;
+    return run.fail(is_late       ? "the command took too long and was ended"
+                    : is_given_up ? "the task was given up, so its command was ended"
+                                  : "`beeline reply` was stopped, so the command was ended");
+  }
+  if (outcome.end != GuardedCommand::End::kExited) return run.fail(why_not_exited(outcome));
+  run.finish({.exit_code = outcome.status, .output = std::move(outcome.output)});
 }
 
 void ReplyService::put_back(Message& message, const std::string& why) {

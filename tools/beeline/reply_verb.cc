@@ -47,6 +47,7 @@ ExitCode reply(const Context& context, ReplyTexts texts) {
   if (!signals) return complain(signals.error());
   auto agent = attach(context, options);
   if (!agent) return complain(agent.error());
+  agent->tasks().accept(arguments.tasks);
   const LastWords last_words(*agent, options.name);
   std::optional<CommandLease> lease;
   if (!arguments.echo) {
@@ -70,6 +71,9 @@ void add_command_options(CLI::App& verb, ReplyTexts& texts) {
       how->add_option("--command", texts.arguments.command,
                       "Run this by /bin/sh -c with the body on stdin; its stdout is the reply");
   how->require_option(1);
+  verb.add_flag("--tasks", texts.arguments.tasks,
+                "Run the command for each task of the parent too (`beeline exec`)")
+      ->needs(command);
   verb.add_option("--command-timeout", texts.command_timeout,
                   "Longest time of a command; then it is ended and its message rejected")
       ->needs(command);
@@ -118,7 +122,14 @@ void add_reply_verb(CLI::App& app, Context& context) {
       "next `reply NAME` begins when none runs any more. With `beeline down` they end too. A\n"
       "process that a command which exits with 0 leaves in the background runs on until reply\n"
       "ends, and its output is read no more; a daemon (setsid) is left alone. Copies of\n"
-      "messages between the children of NAME are not answered.");
+      "messages between the children of NAME are not answered.\n"
+      "With --tasks the command does tasks as well, and they go first. It has the description\n"
+      "on stdin, and in its environment BEELINE_TASK_ID, _PARENT (the task that this one is a\n"
+      "part of), _CONTEXT (a file, empty if there is none) and BEELINE_PARAM_NAME for each\n"
+      "parameter. Its stdout is the output, its exit code that of the task, and each line of\n"
+      "its stderr a log line for the parent. A task is never put back: one whose command was\n"
+      "stopped or took longer than --command-timeout fails. The command ends when the parent\n"
+      "gives the task up or dies.");
   verb->callback([&context, texts] { context.exit = reply(context, *texts); });
 }
 
