@@ -58,6 +58,9 @@ TEST_F(CliExec, ItExitsAsTheTaskDoesAndJsonHasAllOfTheResult) {
   const Outcome done = beeline({"exec", "worker", "x"});
   EXPECT_EQ(done.code, 42) << done.err;
   EXPECT_EQ(done.out, "half\n");
+  const Outcome full = run({"/bin/sh", "-c", "exec $BEELINE_BIN/beeline exec worker x >/dev/full"});
+  EXPECT_EQ(full.code, 1);
+  EXPECT_TRUE(contains(full.err, "cannot write to our stdout")) << full.err;
   const Outcome json_done = beeline({"exec", "worker", "x", "--json"});
   EXPECT_EQ(json_done.code, 42);
   EXPECT_EQ(json::parse(json_done.out), json({{"exit_code", 42},
@@ -76,6 +79,7 @@ TEST_F(CliExec, EachErrorSaysWhatToDoNext) {
   EXPECT_TRUE(contains(bad(4, {"exec", "nobody", "x", "--timeout", "100ms"}), "nobody"));
   EXPECT_TRUE(contains(bad(2, {"exec", "worker", "x", "--param", "novalue"}), "NAME=VALUE"));
   EXPECT_TRUE(contains(bad(1, {"exec", "worker", "x", "--context", "/no/such"}), "/no/such"));
+  EXPECT_TRUE(contains(bad(2, {"exec", "worker", "-", "--context", "-"}), "not both"));
   make_away("top");
   EXPECT_TRUE(contains(bad(7, {"exec", "top", "x"}), "--parent PARENT --tasks"));
   {

@@ -57,6 +57,9 @@ CLI::Validator is_param() {
 }
 
 Result<Task> make_task(const Context& context, const ExecArguments& arguments) {
+  if (arguments.description == "-" && arguments.context == "-") {
+    return fail(ErrorCode::kInvalid, "stdin is either the description or the context, not both");
+  }
   Task task;
   auto description = read_body(arguments.description);
   if (!description) return tl::unexpected(std::move(description.error()));
