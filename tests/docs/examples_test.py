@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import scratch
@@ -58,12 +59,31 @@ class ExamplesTest(unittest.TestCase):
         self.beeline("down")
         self.assertEqual(worker.wait(timeout=60), 0)
 
-    def test_the_page_about_loops_shows_lines_of_the_example(self):
-        page = pathlib.Path(SOURCE, "docs/event-loops.md").read_text(encoding="utf-8")
-        example = pathlib.Path(SOURCE, "examples/loop.cc").read_text(encoding="utf-8")
-        blocks = re.findall(r"^```cpp\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 1)
-        self.assertIn(blocks[0], example)
+    def test_a_boss_gives_tasks_to_two_children(self):
+        boss = self.start("build/bin/examples/execute")
+        self.wait_for_agent("boss")
+        children = [self.start("build/bin/examples/execute", name) for name in ("left", "right")]
+        self.assertEqual(boss.communicate(timeout=60)[0], "6 words\n")
+        self.assertEqual(boss.returncode, 0)
+        self.beeline("down")
+        for child in children:
+            child.wait(timeout=60)
+
+    def wait_for_agent(self, name):
+        end = time.monotonic() + 60
+        command = ["beeline", "info", name]
+        while subprocess.run(command, env=self.environment, capture_output=True).returncode != 0:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_pages_show_lines_of_their_examples(self):
+        for page, example, count in (("event-loops", "loop", 1), ("execute", "execute", 2)):
+            text = pathlib.Path(SOURCE, f"docs/{page}.md").read_text(encoding="utf-8")
+            program = pathlib.Path(SOURCE, f"examples/{example}.cc").read_text(encoding="utf-8")
+            blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+            self.assertEqual(len(blocks), count)
+            for block in blocks:
+                self.assertIn(block, program)
 
     def test_a_lead_asks_three_workers_at_once(self):
         out = self.start("build/bin/examples/workers").communicate(timeout=60)[0]
