@@ -36,6 +36,7 @@ Account account_from(const Json& event) {
   account.pid = number<std::uint32_t>(event, "pid");
   account.drained = number<std::uint64_t>(event, "drained");
   account.queued = number<std::uint64_t>(event, "queued");
+  account.tasks = number<std::uint64_t>(event, "tasks");
   account.leased = number<std::uint64_t>(event, "leased");
   account.done = number<std::uint64_t>(event, "done");
   account.dead = number<std::uint64_t>(event, "dead");
@@ -107,14 +108,14 @@ Result<Json> Crew::next_event(Signals& signals, Deadline deadline) {
 Result<void> Crew::note(Story& story, const Json& event) {
   const std::string kind = word(event, "event");
   if (kind == kRestarted) story.takeover.new_os_pid = number<pid_t>(event, "new_os_pid");
-  if (kind == kRedelivered) {
-    story.takeover.redelivered_task = number<std::uint32_t>(event, "task");
+  if (kind == kGivenAgain) {
+    story.takeover.given_again = number<std::uint32_t>(event, "task");
     story.takeover.attempts = number<std::uint32_t>(event, "attempts");
     story.takeover.done_by_os_pid = number<pid_t>(event, "os_pid");
   }
+  if (kind == kLost) story.lost = number<std::uint64_t>(event, "tasks");
   if (kind == kSum) {
     story.sum = Sum{number<std::uint64_t>(event, "tasks"),
-                    number<std::uint64_t>(event, "duplicates"),
                     {number<std::uint64_t>(event, "lines"), number<std::uint64_t>(event, "words"),
                      number<std::uint64_t>(event, "bytes")}};
   }

@@ -15,12 +15,13 @@
 namespace beeline::cli::demo {
 
 // The values of "event". All have "agent", the name, and "os_pid".
-inline constexpr std::string_view kHolding = "holding";          // task, pid: kill me now
-inline constexpr std::string_view kRestarted = "restarted";      // child, old_os_pid, new_os_pid
-inline constexpr std::string_view kRedelivered = "redelivered";  // task, attempts
-inline constexpr std::string_view kSum = "sum";            // tasks, duplicates, lines, words, bytes
-inline constexpr std::string_view kAccounts = "accounts";  // pid, the counters, links
-inline constexpr std::string_view kFailed = "failed";      // text
+inline constexpr std::string_view kHolding = "holding";         // task, pid: kill me now
+inline constexpr std::string_view kRestarted = "restarted";     // child, old_os_pid, new_os_pid
+inline constexpr std::string_view kGivenAgain = "given_again";  // task, attempts
+inline constexpr std::string_view kLost = "lost";               // tasks that dead workers had
+inline constexpr std::string_view kSum = "sum";                 // tasks, lines, words, bytes
+inline constexpr std::string_view kAccounts = "accounts";       // pid, the counters, links
+inline constexpr std::string_view kFailed = "failed";           // text
 
 // The writing end, in each process. Does not own the descriptor.
 class EventWriter {

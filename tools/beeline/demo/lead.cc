@@ -1,30 +1,43 @@
-// The lead of the demo: spreads tasks over its workers and replaces one that dies.
+// The lead of the demo: does the tasks of the queen by giving them to its workers, and replaces a
+// worker that dies.
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <deque>
-#include <unordered_map>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "src/os/event_fd.h"
 #include "tools/beeline/demo/role.h"
 
 namespace beeline::cli::demo {
 namespace {
 
-// Tasks that a worker has at a time. The others stay leased here, which slows the queen down.
-constexpr std::uint32_t kPerWorker = 8;
+// Tasks that a worker has at a time. The others wait here.
+constexpr std::size_t kPerWorker = 8;
+
+// A task of the queen, from when it came until its result.
+struct Job {
+  TaskRun run;
+  std::uint32_t attempt = 1;
+};
 
 struct Worker {
   pid_t os_pid = 0;
   Peer peer;
-  std::uint32_t outstanding = 0;
+  bool is_there = false;  // it has said so, and no news of its death has come
+  std::size_t outstanding = 0;
+  std::deque<Job> own;  // for this worker alone
 };
 
 class Lead {
  public:
-  Lead(const RoleArguments& arguments, const EventWriter& events, Agent agent)
-      : arguments_(arguments), events_(events), agent_(std::move(agent)) {}
+  Lead(const RoleArguments& arguments, const EventWriter& events, Agent& agent)
+      : arguments_(arguments), events_(events), agent_(agent) {}
 
   Result<void> run() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
@@ -47,26 +60,31 @@ class Lead {
     return {};
   }
 
+  // poll() calls the handlers of results, which make room for further tasks.
   Result<void> step() {
-    ReceiveOptions options;
-    options.timeout = kPatience;
-    options.stop_on_notice = true;
-    auto message = agent_.receive(options);
-    if (message) return handle(std::move(*message));
-    if (message.error().code != ErrorCode::kNotice) {
-      return tl::unexpected(std::move(message.error()));
-    }
+    const Readiness found = agent_.loop().poll();
+    if (found.ended) return fail(ErrorCode::kClosed, "the hive went down");
     while (const auto notice = agent_.next_notice()) {
       if (notice->kind != Notice::Kind::kChildAway) continue;
       if (auto replaced = replace(notice->name); !replaced) return replaced;
     }
+    if (found.messages != 0) {
+      if (auto taken = take_messages(); !taken) return taken;
+    }
+    if (found.tasks != 0) take_tasks();
+    const bool has_given = distribute();
+    if (found.messages != 0 || found.tasks != 0 || has_given) return {};
+    const std::array<int, 1> fds{agent_.fd()};
+    (void)os::poll_readable(fds, std::min<std::chrono::nanoseconds>(
+                                     found.next - std::chrono::steady_clock::now(), kPatience));
     return {};
   }
 
-  // A worker's process has ended: a new process takes over its name, its inbox and its task.
+  // A worker's process has ended: a new process takes over its name and its inbox.
   Result<void> replace(const std::string& name) {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       if (worker_name(i) != name) continue;
+      workers_[i].is_there = false;
       const pid_t old = workers_[i].os_pid;
       if (const auto status = await_exit(old, kPatience); !status) {
         return tl::unexpected(status.error());
@@ -78,79 +96,91 @@ class Lead {
     return {};
   }
 
-  Result<void> handle(Message message) {
-    if (message.type() == kTaskType || message.type() == kHoldType) {
-      waiting_.push_back(std::move(message));
-      return distribute();
+  Result<void> take_messages() {
+    while (auto message = agent_.try_receive()) {
+      if (message->type() == kReadyType) {
+        if (auto noted = note_ready(*message); !noted) return noted;
+      }
+      finishing_ |= message->type() == kFinishType;
+      message->done();
     }
-    if (message.type() == kResultType) return pass_up(message);
-    if (message.type() == kReadyType) return note_ready(message);
-    finishing_ = message.type() == kFinishType;
-    message.done();
     return {};
   }
 
-  Result<void> note_ready(Message& message) {
+  Result<void> note_ready(const Message& message) {
     for (std::size_t i = 0; i < kWorkers; ++i) {
+      Worker& worker = workers_[i];
       if (worker_name(i) != message.text()) continue;
-      const bool first = !workers_[i].peer.valid();
+      const bool first = !worker.peer.valid();
       const auto peer = agent_.peer(message.from());
       if (!peer) return tl::unexpected(peer.error());
-      workers_[i].peer = *peer;
-      if (first && ++ready_ == kWorkers) {
-        if (auto told = tell_queen(kReadyType, kLead); !told) return told;
-      }
+      worker.peer = *peer;
+      worker.is_there = true;
+      if (first && ++ready_ == kWorkers) return tell_queen();
     }
-    message.done();
     return {};
   }
 
-  Result<void> tell_queen(std::string_view type, std::string_view text) {
+  Result<void> tell_queen() {
     const auto queen = agent_.peer(agent_.parent());
     if (!queen) return tl::unexpected(queen.error());
     SendOptions options;
-    options.type = type;
-    return deliver(agent_, *queen, text, options);
+    options.type = kReadyType;
+    return deliver(agent_, *queen, kLead, options);
   }
 
-  Result<void> pass_up(Message& message) {
-    const auto result = parse_result(message.text());
-    const auto open = result ? open_.find(result->task) : open_.end();
-    if (result && open != open_.end()) {
-      --workers_[open->second].outstanding;
-      open_.erase(open);
+  void take_tasks() {
+    while (auto run = agent_.tasks().next()) {
+      const bool is_hold = run->task().params.contains(std::string(kHoldParam));
+      (is_hold ? workers_[kVictim].own : waiting_).push_back({std::move(*run)});
     }
-    // The queen drops duplicates by their number, so the lead passes all results on.
-    if (auto told = tell_queen(kResultType, message.text()); !told) return told;
-    message.done();
-    return distribute();
   }
 
-  // The next worker that has room, in turn.
-  std::optional<std::size_t> choose() {
-    for (std::size_t i = 0; i < kWorkers; ++i) {
-      const std::size_t candidate = turn_++ % kWorkers;
-      if (workers_[candidate].outstanding < kPerWorker) return candidate;
+  // Gives tasks while a worker has room for one. True if it has given any.
+  bool distribute() {
+    bool has_given = false;
+    for (std::size_t tried = 0; tried < kWorkers;) {
+      Worker& worker = workers_[turn_++ % kWorkers];
+      std::deque<Job>& jobs = worker.own.empty() ? waiting_ : worker.own;
+      const bool can = worker.is_there && worker.outstanding < kPerWorker && !jobs.empty();
+      const bool gives = can && give(worker, jobs.front());
+      if (gives) jobs.pop_front();
+      has_given |= gives;
+      tried = gives ? 0 : tried + 1;
     }
-    return std::nullopt;
+    return has_given;
   }
 
-  Result<void> distribute() {
-    while (!waiting_.empty()) {
-      Message& message = waiting_.front();
-      const auto task = parse_task(message.text());
-      const auto chosen = message.type() == kHoldType ? std::optional(kVictim) : choose();
-      if (!chosen) return {};
-      Worker& worker = workers_[*chosen];
-      SendOptions options;
-      options.type = message.type();
-      if (auto sent = deliver(agent_, worker.peer, message.text(), options); !sent) return sent;
-      ++worker.outstanding;
-      if (task) open_[task->number] = *chosen;
-      message.done();
-      waiting_.pop_front();
+  // Takes the job away if the worker has got it. A worker that has just died gets none, and one
+  // that has no room gets it after its next result.
+  bool give(Worker& worker, Job& job) {
+    const std::uint64_t key = next_key_++;
+    Task task = job.run.task();
+    task.parent_task = task.id;
+    set_attempt(task, job.attempt);
+    const auto then = [this, &worker, key](Result<TaskResult> result) {
+      end(worker, key, std::move(result));
+    };
+    const auto given = agent_.tasks().execute_then(worker.peer, task, then);
+    worker.is_there = given || given.error().code == ErrorCode::kFull;
+    if (!given) return false;
+    ++worker.outstanding;
+    open_.emplace(key, std::move(job));
+    return true;
+  }
+
+  // The death of a worker ends its tasks, and they are given to its next process.
+  void end(Worker& worker, std::uint64_t key, Result<TaskResult> result) {
+    Job job = std::move(open_.extract(key).mapped());
+    --worker.outstanding;
+    if (result) return job.run.finish(*result);
+    const ErrorCode code = result.error().code;
+    if (code != ErrorCode::kPeerDead && code != ErrorCode::kPeerDeadTaken) {
+      return job.run.fail(result.error().text);
     }
-    return {};
+    ++job.attempt;
+    ++lost_;
+    worker.own.push_back(std::move(job));
   }
 
   Result<void> finish() {
@@ -164,18 +194,21 @@ class Lead {
         return tl::unexpected(status.error());
       }
     }
+    events_.write(kLost, {{"tasks", lost_}});
     close_accounts(agent_, events_);
     return {};
   }
 
   const RoleArguments& arguments_;
   const EventWriter& events_;
-  Agent agent_;
+  Agent& agent_;
   std::array<Worker, kWorkers> workers_;
-  std::deque<Message> waiting_;  // tasks leased from the queen until a worker gets them
-  std::unordered_map<std::uint32_t, std::size_t> open_;  // task -> worker
+  std::deque<Job> waiting_;            // for any worker
+  std::map<std::uint64_t, Job> open_;  // given to a worker
+  std::uint64_t next_key_ = 0;
   std::size_t ready_ = 0;
   std::size_t turn_ = 0;
+  std::uint64_t lost_ = 0;
   bool finishing_ = false;
 };
 
@@ -184,7 +217,8 @@ class Lead {
 Result<void> run_lead(const RoleArguments& arguments, const EventWriter& events) {
   auto agent = attach_role(arguments, kQueen, "lead");
   if (!agent) return tl::unexpected(std::move(agent.error()));
-  return Lead(arguments, events, std::move(*agent)).run();
+  agent->tasks().accept();
+  return Lead(arguments, events, *agent).run();
 }
 
 }  // namespace beeline::cli::demo

@@ -1,6 +1,6 @@
-// The queen of the demo: cuts the texts, sends the tasks to the lead and sums the results.
+// The queen of the demo: cuts the texts, gives the tasks to the lead and sums the results.
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,65 +12,73 @@
 namespace beeline::cli::demo {
 namespace {
 
-// Tasks without a result at a time; far below the capacity of the lead's inbox.
+// Tasks without a result at a time; far below a quarter of the lead's table.
 constexpr std::size_t kWindow = 256;
 
 class Queen {
  public:
-  Queen(const EventWriter& events, Agent& agent, std::vector<std::string> tasks)
-      : events_(events), agent_(agent), tasks_(std::move(tasks)), counted_(tasks_.size()) {}
+  Queen(const EventWriter& events, Agent& agent, std::vector<std::string> texts)
+      : events_(events), agent_(agent), texts_(std::move(texts)) {}
 
   // Returns once `finish` has come.
   Result<void> run() {
-    for (;;) {
-      ReceiveOptions options;
-      options.timeout = kPatience;
-      auto message = agent_.receive(options);
-      if (!message) return tl::unexpected(std::move(message.error()));
-      if (message->type() == kReadyType) {
-        const auto lead = agent_.peer(message->from());
-        if (!lead) return tl::unexpected(lead.error());
-        lead_ = *lead;
-      }
-      if (message->type() == kResultType) take(*message);
-      const bool finish = message->type() == kFinishType;
-      message->done();
-      if (finish) return {};
-      if (auto sent = send_tasks(); !sent) return sent;
-    }
+    const auto handle = [this](Message& message) { return take(message); };
+    const auto served = agent_.serve(handle, {.until = after(kPatience)});
+    if (!served) return tl::unexpected(served.error());
+    if (failure_) return tl::unexpected(*failure_);
+    if (!is_finished_) return fail(ErrorCode::kTimeout, "the work did not end in time");
+    return {};
   }
 
   [[nodiscard]] Peer lead() const { return lead_; }
 
  private:
-  void take(const Message& message) {
-    const auto result = parse_result(message.text());
-    if (!result || result->task >= counted_.size()) return;
-    if (counted_[result->task]) {
-      ++duplicates_;
-      return;
+  Ack take(const Message& message) {
+    if (message.type() == kReadyType) {
+      const auto lead = agent_.peer(message.from());
+      if (lead) lead_ = *lead;
+      if (!lead) give_up(lead.error());
+      give_tasks();
     }
-    counted_[result->task] = true;
-    totals_ += result->totals;
-    if (++results_ == tasks_.size()) report();
-  }
-
-  Result<void> send_tasks() {
-    while (lead_.valid() && sent_ < tasks_.size() && sent_ - results_ < kWindow) {
-      SendOptions options;
-      options.type = sent_ == tasks_.size() / 2 ? kHoldType : kTaskType;
-      if (auto sent = deliver(agent_, lead_, fmt::format("{}\n{}", sent_, tasks_[sent_]), options);
-          !sent) {
-        return sent;
-      }
-      ++sent_;
+    if (message.type() == kFinishType) {
+      is_finished_ = true;
+      agent_.stop_serving();
     }
     return {};
   }
 
+  void give_up(Error error) {
+    failure_ = std::move(error);
+    agent_.stop_serving();
+  }
+
+  void give_tasks() {
+    while (!failure_ && given_ < texts_.size() && given_ - results_ < kWindow) {
+      Task task;
+      task.id = fmt::format("{}", given_);
+      task.description = "count lines, words and bytes";
+      task.context = texts_[given_];
+      if (given_ == texts_.size() / 2) task.params[std::string(kHoldParam)] = "yes";
+      const auto then = [this](Result<TaskResult> result) { sum_up(result); };
+      const auto id = agent_.tasks().execute_then(lead_, task, then);
+      // The next result makes room.
+      if (!id && id.error().code == ErrorCode::kFull && results_ < given_) return;
+      if (!id) return give_up(id.error());
+      ++given_;
+    }
+  }
+
+  void sum_up(const Result<TaskResult>& result) {
+    if (!result) return give_up(result.error());
+    const auto totals = parse_totals(result->output);
+    if (!totals) return give_up({ErrorCode::kProtocol, 0, "a result has no numbers"});
+    totals_ += *totals;
+    if (++results_ == texts_.size()) report();
+    give_tasks();
+  }
+
   void report() const {
     events_.write(kSum, {{"tasks", results_},
-                         {"duplicates", duplicates_},
                          {"lines", totals_.lines},
                          {"words", totals_.words},
                          {"bytes", totals_.bytes}});
@@ -79,15 +87,15 @@ class Queen {
   const EventWriter& events_;
   Agent& agent_;
   Peer lead_;
-  std::vector<std::string> tasks_;
-  std::vector<bool> counted_;
-  std::size_t sent_ = 0;
+  std::vector<std::string> texts_;
+  std::size_t given_ = 0;
   std::size_t results_ = 0;
-  std::size_t duplicates_ = 0;
   Totals totals_;
+  std::optional<Error> failure_;
+  bool is_finished_ = false;
 };
 
-Result<std::vector<std::string>> read_tasks(const std::string& directory) {
+Result<std::vector<std::string>> read_texts(const std::string& directory) {
   const auto files = list_files(directory);
   if (!files) return tl::unexpected(files.error());
   return cut_into_tasks(*files);
@@ -96,8 +104,8 @@ Result<std::vector<std::string>> read_tasks(const std::string& directory) {
 }  // namespace
 
 Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events) {
-  auto tasks = read_tasks(arguments.directory);
-  if (!tasks) return tl::unexpected(std::move(tasks.error()));
+  auto texts = read_texts(arguments.directory);
+  if (!texts) return tl::unexpected(std::move(texts.error()));
   auto agent = attach_role(arguments, "", "architect");
   if (!agent) return tl::unexpected(std::move(agent.error()));
   RoleArguments child = arguments;
@@ -105,7 +113,7 @@ Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events
   const auto lead_process = start_role(child);
   if (!lead_process) return tl::unexpected(lead_process.error());
 
-  Queen queen(events, *agent, std::move(*tasks));
+  Queen queen(events, *agent, std::move(*texts));
   if (auto ran = queen.run(); !ran) return ran;
   SendOptions options;
   options.type = kFinishType;

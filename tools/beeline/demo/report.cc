@@ -80,7 +80,7 @@ std::string sums_text(const Story& story) {
 }
 
 bool task_moved(const Takeover& takeover) {
-  return takeover.redelivered_task == takeover.task && takeover.attempts > 1 &&
+  return takeover.given_again == takeover.task && takeover.attempts > 1 &&
          takeover.done_by_os_pid == takeover.new_os_pid &&
          takeover.new_os_pid != takeover.killed_os_pid;
 }
@@ -89,7 +89,10 @@ bool task_moved(const Takeover& takeover) {
 // knows any more how many messages those agents took.
 bool all_settled(const Story& story) {
   const auto linked = pairs(story);
-  return story.accounts.size() == kWorkers + 2 && linked.size() == kWorkers + 1 &&
+  std::uint64_t dead = 0;
+  for (const auto& [pid, account] : story.accounts) dead += account.dead + account.purged;
+  return dead == story.lost && story.accounts.size() == kWorkers + 2 &&
+         linked.size() == kWorkers + 1 &&
          std::all_of(linked.begin(), linked.end(),
                      [](const Pair& pair) {
                        return pair.at_upper->not_taken == 0 && pair.at_lower->not_taken == 0;
@@ -101,8 +104,7 @@ bool all_settled(const Story& story) {
 }  // namespace
 
 bool Account::settled() const noexcept {
-  return drained == queued + leased + done + dead + purged && queued == 0 && leased == 0 &&
-         drained == done;
+  return drained == done + dead + purged && queued == 0 && tasks == 0 && leased == 0;
 }
 
 double RoundTrips::us_at(double share) const {
@@ -112,15 +114,16 @@ double RoundTrips::us_at(double share) const {
 }
 
 std::vector<Check> checks(const Story& story) {
-  const std::uint64_t duplicates = story.sum ? story.sum->duplicates : 0;
   return {
       {"the total equals the count made without Beeline",
        story.sum && story.sum->totals == story.direct},
-      {fmt::format("each of the {} tasks is counted once ({} duplicate results recognised)",
-                   grouped(story.tasks), duplicates),
+      {fmt::format("each of the {} tasks is counted once", grouped(story.tasks)),
        story.sum && story.sum->tasks == story.tasks},
       {"the task of the killed process was done by another process", task_moved(story.takeover)},
-      {"every message that was accepted is done, in every inbox", all_settled(story)},
+      {fmt::format("all that was accepted is done, in every inbox, but for the {} tasks that the "
+                   "killed process had",
+                   grouped(story.lost)),
+       all_settled(story)},
       {"no process and no file is left", story.clean},
   };
 }
@@ -137,7 +140,7 @@ std::string opening_text(const Story& story) {
 
 std::string killing_text(const Story& story) {
   const Takeover& takeover = story.takeover;
-  return fmt::format("  {}  {} (process {}) while it holds task {}\n",
+  return fmt::format("  {}  {} (process {}) while it does task {}\n",
                      styled(Style::kBad, "kill -9"), takeover.agent, takeover.killed_os_pid,
                      takeover.task);
 }
@@ -145,10 +148,11 @@ std::string killing_text(const Story& story) {
 std::string result_text(const Story& story) {
   const Takeover& takeover = story.takeover;
   std::string text;
-  if (takeover.redelivered_task) {
-    text += fmt::format("  {}  process {} is {} now; task {} came again (attempt {}) and is done\n",
-                        styled(Style::kGood, "go on  "), takeover.done_by_os_pid, takeover.agent,
-                        *takeover.redelivered_task, takeover.attempts);
+  if (takeover.given_again) {
+    text += fmt::format(
+        "  {}  process {} is {} now; task {} was given again (attempt {}) and is done\n",
+        styled(Style::kGood, "go on  "), takeover.done_by_os_pid, takeover.agent,
+        *takeover.given_again, takeover.attempts);
   }
   text += '\n' + sums_text(story) + '\n' + draw_tree(story.agents, "  ");
   if (!story.accounts.empty()) text += '\n' + links_text(story) + '\n' + accounts_text(story);
@@ -178,7 +182,7 @@ Json report_json(const Story& story) {
   json["lines"] = story.direct.lines;
   json["words"] = story.direct.words;
   json["bytes"] = story.direct.bytes;
-  json["duplicates"] = story.sum ? Json(story.sum->duplicates) : Json(nullptr);
+  json["lost"] = story.lost;
   json["killed"] = {{"agent", story.takeover.agent},
                     {"task", story.takeover.task},
                     {"os_pid", story.takeover.killed_os_pid},
@@ -189,9 +193,9 @@ Json report_json(const Story& story) {
   for (const auto& [pid, account] : story.accounts) {
     Json entry = {{"agent", account.agent},     {"pid", pid},
                   {"drained", account.drained}, {"queued", account.queued},
-                  {"leased", account.leased},   {"done", account.done},
-                  {"dead", account.dead},       {"purged", account.purged},
-                  {"links", Json::array()}};
+                  {"tasks", account.tasks},     {"leased", account.leased},
+                  {"done", account.done},       {"dead", account.dead},
+                  {"purged", account.purged},   {"links", Json::array()}};
     for (const LinkAccount& link : account.links) {
       entry["links"].push_back({{"peer", name_of(story, link.peer)},
                                 {"sent", link.sent},

@@ -22,7 +22,7 @@ struct Takeover {
   std::uint32_t task = 0;
   pid_t killed_os_pid = 0;
   pid_t new_os_pid = 0;
-  std::optional<std::uint32_t> redelivered_task;
+  std::optional<std::uint32_t> given_again;
   std::uint32_t attempts = 0;
   pid_t done_by_os_pid = 0;
 };
@@ -37,16 +37,15 @@ struct LinkAccount {
 struct Account {
   std::string agent;
   std::uint32_t pid = 0;
-  std::uint64_t drained = 0, queued = 0, leased = 0, done = 0, dead = 0, purged = 0;
+  std::uint64_t drained = 0, queued = 0, tasks = 0, leased = 0, done = 0, dead = 0, purged = 0;
   std::vector<LinkAccount> links;
 
-  // All accepted messages are done: the inbox balances and is empty.
+  // All accepted messages and tasks have ended: the inbox balances and is empty.
   [[nodiscard]] bool settled() const noexcept;
 };
 
 struct Sum {
   std::uint64_t tasks = 0;
-  std::uint64_t duplicates = 0;
   Totals totals;
 };
 
@@ -64,6 +63,7 @@ struct Story {
   Totals direct;  // counted without Beeline
   Takeover takeover;
   std::optional<Sum> sum;
+  std::uint64_t lost = 0;  // tasks that the killed worker had: its dead letters
   std::vector<control::ListedAgent> agents;
   RoundTrips round_trips;
   std::map<std::uint32_t, Account> accounts;  // by pid

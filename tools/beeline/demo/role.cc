@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kSendPatience = std::chrono::seconds(20);
 constexpr std::chrono::nanoseconds kDrainPatience = std::chrono::seconds(5);
+constexpr auto kAttemptParam = "attempt";
 
 // Takes a number off the front of `text`, and the one character behind it.
 template <typename T>
@@ -90,10 +91,10 @@ Result<void> deliver(Agent& agent, Peer to, std::string_view text, const SendOpt
 
 void close_accounts(Agent& agent, const EventWriter& events) {
   const InboxCounters counters = agent.counters();
-  Json fields = {{"pid", agent.pid()},        {"drained", counters.drained},
-                 {"queued", counters.queued}, {"leased", counters.leased},
-                 {"done", counters.done},     {"dead", counters.dead},
-                 {"purged", counters.purged}, {"links", Json::array()}};
+  Json fields = {
+      {"pid", agent.pid()},      {"drained", counters.drained}, {"queued", counters.queued},
+      {"tasks", counters.tasks}, {"leased", counters.leased},   {"done", counters.done},
+      {"dead", counters.dead},   {"purged", counters.purged},   {"links", Json::array()}};
   for (const LinkCounters& link : agent.links()) {
     fields["links"].push_back({{"peer", link.peer},
                                {"sent", link.sent},
@@ -104,24 +105,32 @@ void close_accounts(Agent& agent, const EventWriter& events) {
   (void)agent.detach(after(kDrainPatience));
 }
 
-std::string to_text(const TaskResult& result) {
-  return fmt::format("{} {} {} {}", result.task, result.totals.lines, result.totals.words,
-                     result.totals.bytes);
+std::string to_text(const Totals& totals) {
+  return fmt::format("{} {} {}", totals.lines, totals.words, totals.bytes);
 }
 
-std::optional<TaskResult> parse_result(std::string_view text) {
-  TaskResult result;
-  const bool whole = take_number(text, result.task) && take_number(text, result.totals.lines) &&
-                     take_number(text, result.totals.words) &&
-                     take_number(text, result.totals.bytes);
-  return whole ? std::optional(result) : std::nullopt;
+std::optional<Totals> parse_totals(std::string_view text) {
+  Totals totals;
+  const bool whole = take_number(text, totals.lines) && take_number(text, totals.words) &&
+                     take_number(text, totals.bytes);
+  return whole ? std::optional(totals) : std::nullopt;
 }
 
-std::optional<Task> parse_task(std::string_view payload) {
-  Task task;
-  if (!take_number(payload, task.number)) return std::nullopt;
-  task.text = payload;
-  return task;
+std::uint32_t number_of(const Task& task) {
+  std::string_view text = task.id;
+  std::uint32_t number = 0;
+  return take_number(text, number) ? number : 0;
+}
+
+std::uint32_t attempt_of(const Task& task) {
+  const auto said = task.params.find(kAttemptParam);
+  std::string_view text = said == task.params.end() ? "" : said->second;
+  std::uint32_t attempt = 1;
+  return take_number(text, attempt) ? attempt : 1;
+}
+
+void set_attempt(Task& task, std::uint32_t attempt) {
+  task.params[kAttemptParam] = fmt::format("{}", attempt);
 }
 
 }  // namespace beeline::cli::demo

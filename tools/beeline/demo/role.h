@@ -4,12 +4,12 @@
 //
 // demo ---- spawns ----> queen ----> lead ----> worker-1 .. worker-4
 //
-// queen  cuts the texts into tasks, sends them to the lead, sums the results
-// lead   spreads the tasks over the workers, passes results up, replaces a worker that died
-// worker counts, replies
+// queen  cuts the texts into tasks, gives them to the lead, sums the results
+// lead   gives the tasks to the workers, replaces a worker that died and gives its tasks again
+// worker counts
 //
-// Messages, by type: `ready` (to the parent, when all below is), `task` and `hold` (id and text),
-// `result` (id and numbers), `echo` (answered as it is), `finish` (downwards).
+// A task has the text as its context, and its result the numbers as its output. Messages, by type:
+// `ready` (to the parent, when all below is), `echo` (answered as it is), `finish` (downwards).
 
 #include <sys/types.h>
 
@@ -32,12 +32,10 @@ inline constexpr std::size_t kWorkers = 4;
 inline constexpr std::size_t kVictim = 2;  // worker-3 is the one that is killed
 
 inline constexpr std::string_view kReadyType = "ready";
-inline constexpr std::string_view kTaskType = "task";
-// A task that makes the worker stop on its first delivery and wait to be killed.
-inline constexpr std::string_view kHoldType = "hold";
-inline constexpr std::string_view kResultType = "result";
 inline constexpr std::string_view kEchoType = "echo";
 inline constexpr std::string_view kFinishType = "finish";
+// A parameter that makes the worker stop at the first attempt and wait to be killed.
+inline constexpr std::string_view kHoldParam = "hold";
 
 // Longest wait of a process for its next event; the demo's watchdog is no longer than this.
 inline constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(60);
@@ -69,18 +67,14 @@ struct RoleArguments {
 // Tells the demo how many messages went where, then leaves the hive.
 void close_accounts(Agent& agent, const EventWriter& events);
 
-struct TaskResult {
-  std::uint32_t task = 0;
-  Totals totals;
-};
-[[nodiscard]] std::string to_text(const TaskResult& result);
-[[nodiscard]] std::optional<TaskResult> parse_result(std::string_view text);
-// The text of a task and its number: "17\ntext".
-struct Task {
-  std::uint32_t number = 0;
-  std::string_view text;
-};
-[[nodiscard]] std::optional<Task> parse_task(std::string_view payload);
+// The output of a result.
+[[nodiscard]] std::string to_text(const Totals& totals);
+[[nodiscard]] std::optional<Totals> parse_totals(std::string_view text);
+// The number of a task among all texts; 0 if its id is no number.
+[[nodiscard]] std::uint32_t number_of(const Task& task);
+// The attempt that a worker makes at a task; 1 if nobody has said it.
+[[nodiscard]] std::uint32_t attempt_of(const Task& task);
+void set_attempt(Task& task, std::uint32_t attempt);
 
 // The main function of each role.
 [[nodiscard]] Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events);

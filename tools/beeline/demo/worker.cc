@@ -1,7 +1,9 @@
-// A worker of the demo: takes tasks, counts, replies. It knows nothing of its predecessor; it just
-// receives the messages that its predecessor left in the inbox.
+// A worker of the demo: counts the texts of its tasks. It knows nothing of its predecessor, whose
+// tasks the lead gives again.
 
 #include <unistd.h>
+
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,30 +16,16 @@ namespace {
   for (;;) ::pause();
 }
 
-Result<void> count_task(Agent& agent, const EventWriter& events, Message& message) {
-  const auto task = parse_task(message.text());
-  if (!task) {
-    message.reject();
-    return {};
+TaskResult count_task(const Agent& agent, const EventWriter& events, const Task& task) {
+  if (task.params.contains(std::string(kHoldParam))) {
+    const std::uint32_t attempt = attempt_of(task);
+    if (attempt == 1) {
+      events.write(kHolding, {{"task", number_of(task)}, {"pid", agent.pid()}});
+      wait_to_be_killed();
+    }
+    events.write(kGivenAgain, {{"task", number_of(task)}, {"attempts", attempt}});
   }
-  if (message.redelivered()) {
-    events.write(kRedelivered, {{"task", task->number}, {"attempts", message.attempts() + 1}});
-  } else if (message.type() == kHoldType) {
-    events.write(kHolding, {{"task", task->number}, {"pid", agent.pid()}});
-    wait_to_be_killed();
-  }
-  const auto lead = agent.peer(message.from());
-  if (!lead) return tl::unexpected(lead.error());
-  SendOptions options;
-  options.type = kResultType;
-  options.reply_to = message.id();
-  if (auto sent = deliver(agent, *lead, to_text({task->number, count(task->text)}), options);
-      !sent) {
-    return sent;
-  }
-  // A kill between the reply and this line makes a duplicate, which the queen drops.
-  message.done();
-  return {};
+  return {.output = to_text(count(task.context))};
 }
 
 Result<void> greet(Agent& agent) {
@@ -53,20 +41,16 @@ Result<void> greet(Agent& agent) {
 Result<void> run_worker(const RoleArguments& arguments, const EventWriter& events) {
   auto agent = attach_role(arguments, kLead, "worker");
   if (!agent) return tl::unexpected(std::move(agent.error()));
+  agent->tasks().handle(
+      [&](TaskRun& run) { return std::optional(count_task(*agent, events, run.task())); });
   if (auto greeted = greet(*agent); !greeted) return greeted;
-  for (;;) {
-    ReceiveOptions options;
-    options.timeout = kPatience;
-    auto message = agent->receive(options);
-    if (!message) return tl::unexpected(std::move(message.error()));
-    if (message->type() == kTaskType || message->type() == kHoldType) {
-      if (auto counted = count_task(*agent, events, *message); !counted) return counted;
-      continue;
-    }
-    if (message->type() == kEchoType) (void)agent->reply(*message, message->payload());
-    const bool finish = message->type() == kFinishType;
-    message->done();
-    if (finish) break;
+  const auto handle = [&](Message& message) -> Ack {
+    if (message.type() == kFinishType) agent->stop_serving();
+    if (message.type() != kEchoType) return {};
+    return {AckStatus::kAccepted, std::string(message.text())};
+  };
+  if (auto served = agent->serve(handle, {.until = after(kPatience)}); !served) {
+    return tl::unexpected(std::move(served.error()));
   }
   close_accounts(*agent, events);
   return {};
