@@ -81,18 +81,18 @@ Result<HistoryNames> read_names(control::Client& client, const Chronicle& chroni
 }
 
 // All that a verb needs that looks once.
-struct Look {
+struct HistoryLook {
   Chronicle chronicle;
   HistoryNames names;
   bool is_on = false;
 };
 
-Result<Look> look_at_history(const Context& context) {
+Result<HistoryLook> look_at_history(const Context& context) {
   auto client = connect_to_look(context);
   if (!client) return tl::unexpected(client.error());
   const auto answer = control::ask_history(*client);
   if (!answer) return tl::unexpected(answer.error());
-  Look look{Chronicle(context.hive), {}, answer->level != 0};
+  HistoryLook look{Chronicle(context.hive), {}, answer->level != 0};
   if (auto found = look.chronicle.find(); !found) return tl::unexpected(found.error());
   auto names = read_names(*client, look.chronicle);
   if (!names) return tl::unexpected(names.error());
@@ -104,7 +104,7 @@ void remark_complaints(Chronicle& chronicle) {
   for (const std::string& complaint : chronicle.take_complaints()) remark(complaint);
 }
 
-ExitCode nothing_recorded(const Look& look, const std::string& of, ExitCode code) {
+ExitCode nothing_recorded(const HistoryLook& look, const std::string& of, ExitCode code) {
   return complain(code, fmt::format("the history has nothing of {}{}", of,
                                     look.is_on ? std::string(": it records from the moment on in "
                                                              "which it was switched on")
