@@ -187,9 +187,11 @@ TEST_P(FlowLoop, APollSaysWhenItIsToBeCalledAgainAndWhenTheLifeHasEnded) {
   auto child = attach("child", "boss");
   ASSERT_TRUE(agent && child);
   EventLoop loop = agent->loop();
-  const Deadline soon = after(3ms);
-  ASSERT_TRUE(loop.request("child", "?", soon));
-  EXPECT_LE(loop.poll().next, soon);
+  const Peer to = peer_of(*agent, "child");
+  const Deadline soon = after(30ms);
+  ASSERT_TRUE(loop.request(to, "?", soon));
+  const Readiness before = loop.poll();
+  EXPECT_TRUE(before.next <= soon || before.answers == 1) << "or it is over on a slow machine";
   child.reset();
   UserEpoll epoll(agent->fd(), true);
   loop_until(*agent, epoll, [](const Readiness& found) { return found.notices; });
