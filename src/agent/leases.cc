@@ -30,8 +30,8 @@ const shm::Entry* Leases::origin(const SendOptions& options) const {
 
 void Leases::record_taken(shm::EntryIndex entry) { turn_.recorder().note_taken(entry, true); }
 
-Message Leases::hand_out_recorded(shm::EntryIndex entry) {
-  turn_.recorder().note_taken(entry, true);
+Message Leases::hand_out_aside(shm::EntryIndex entry) {
+  if (records_) record_taken(entry);
   handled_.push_back(entry);
   sleeper_.show_activity();
   return Message(&core_, entry.value());

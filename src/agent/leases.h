@@ -48,11 +48,14 @@ class Leases {
   // It is being handled from now on: messages that are sent inherit from it.
   [[nodiscard, gnu::always_inline]] Message hand_out(shm::EntryIndex entry) {
     if (records_) [[unlikely]]
-      return hand_out_recorded(entry);
+      return hand_out_aside(entry);
     handled_.push_back(entry);
     sleeper_.show_activity();
     return Message(&core_, entry.value());
   }
+  // The same out of line, for answers, tasks and a history: a further caller of push_back() would
+  // take it out of hand_out().
+  [[nodiscard]] Message hand_out_aside(shm::EntryIndex entry);
   // The user has asked for it, so it is not handled: messages that are sent go on inheriting from
   // the handled one.
   [[nodiscard]] Message hand_over(shm::EntryIndex entry);
@@ -114,7 +117,6 @@ class Leases {
     return message.core_ == &core_ && !life_.is_forked();
   }
   [[gnu::cold, gnu::noinline]] void record_taken(shm::EntryIndex entry);
-  [[gnu::cold, gnu::noinline]] Message hand_out_recorded(shm::EntryIndex entry);
   [[gnu::cold, gnu::noinline]] void record_done(shm::EntryIndex entry, AckStatus how);
   void done_told(shm::EntryIndex entry, std::string_view reply, AckStatus how);
   [[nodiscard]] bool put_off(shm::EntryIndex entry);

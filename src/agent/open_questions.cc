@@ -95,7 +95,7 @@ void OpenQuestions::settle(const Question& question, Result<shm::EntryIndex> ans
       if constexpr (std::is_same_v<Handler, AckHandler>) {
         then(with_.questions.read_ack(*answer));
       } else {
-        then(with_.leases.hand_out(*answer));
+        then(with_.leases.hand_out_aside(*answer));
       }
     }
   };
@@ -123,7 +123,7 @@ std::optional<Answered> OpenQuestions::next_answer() {
   Kept first = std::move(answered_.front());
   answered_.pop_front();
   if (!first.answer) return Answered{first.id, tl::unexpected(std::move(first.answer.error()))};
-  return Answered{first.id, with_.leases.hand_out(*first.answer)};
+  return Answered{first.id, with_.leases.hand_out_aside(*first.answer)};
 }
 
 bool OpenQuestions::forget(MessageId id) {

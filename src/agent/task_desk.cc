@@ -34,7 +34,7 @@ std::optional<TaskRun> TaskDesk::next() {
       with_.receiver.bury(at, shm::DeadReason::kCancelled);
       continue;
     }
-    Message lease = with_.leases.hand_out(at);
+    Message lease = with_.leases.hand_out_aside(at);
     auto task = decode_task(lease.payload());
     if (!task) {
       fail(lease, task.error().text);
