@@ -35,8 +35,8 @@ using AckHandler = std::function<void(Result<Acknowledgement>)>;
 
 struct ServeOptions {
   Deadline until = Deadline::max();
-  std::size_t most = SIZE_MAX;  ///< messages
-  Filter filter{};
+  std::size_t most = SIZE_MAX;  ///< messages and tasks
+  Filter filter{};              ///< of messages; tasks go to their handler in any case
   bool copies = false;  ///< hand copies of messages between children to the handler too; otherwise
                         ///< serve() ends them unseen
 };
@@ -262,8 +262,8 @@ class Agent {
   /// Handles messages until told otherwise. It waits for each message in delivery order, hands it
   /// to `handler` and does what the handler returns (see Ack). The handler may end the message
   /// itself, or move it away and return kQueued; a message that it leaves in place with kQueued is
-  /// kept for held(). An exception of the handler requeues the message. Returns the number of
-  /// messages handled. Errors: kClosed.
+  /// kept for held(). An exception of the handler requeues the message. The handler of tasks()
+  /// gets tasks meanwhile. Returns the number of messages and tasks handled. Errors: kClosed.
   Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options = {});
   /// Makes serve() return after the current message. For handlers.
   void stop_serving();

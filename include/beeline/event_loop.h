@@ -109,8 +109,8 @@ class EventLoop {
   /// After a send that found no room (kFull, kRateLimited): asks to be woken when another try may
   /// find some, because the peer has taken something since, for example. poll() says so once, and
   /// next_space() names the peer; the wish ends with that, or with `wanted` = false. A peer that
-  /// has died meanwhile is named too: the next send says so. kInvalid: no such
-  /// peer.
+  /// has died meanwhile is named too: the next send says so. kInvalid: an empty
+  /// Peer.
   Result<void> want_space(Peer peer, bool wanted);
   /// The next peer of a wish that has come true, or nothing.
   [[nodiscard]] std::optional<Peer> next_space();

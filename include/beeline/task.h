@@ -85,12 +85,13 @@ class TaskRun {
   /// False after it was moved from or ended.
   [[nodiscard]] bool valid() const { return lease_.valid(); }
   [[nodiscard]] const Task& task() const { return task_; }
-  // REQUIRES for all below: valid().
-  /// The message that carried the task.
+  /// The message that carried the task. This one and from() require valid(); the calls below do
+  /// nothing for a task that has ended.
   [[nodiscard]] MessageId id() const { return lease_.id(); }
   [[nodiscard]] Pid from() const { return lease_.from(); }
   /// True once nobody waits for the result any more: the parent gave the task up, its time is over,
-  /// or the parent's process ended. Looks at the urgent lanes first; no system call.
+  /// or the parent's process ended; also once the task has ended. Looks at the urgent lanes first;
+  /// no system call.
   [[nodiscard]] bool is_cancelled();
 
   /// Tells the parent how far the task is. A report never waits: kFull and others mean that the
@@ -156,8 +157,8 @@ class Tasks {
   /// returned for it.
   [[nodiscard]] std::vector<Result<TaskResult>> execute_all(std::span<const Execution> tasks,
                                                             Deadline deadline = Deadline::max());
-  /// Takes a task of execute_then() back: `then` gets kRejected as soon as the child has given it
-  /// up, or the result if the child was faster. False: no such task is open.
+  /// Takes a task of execute_then() back. `then` gets kRejected if the child had not begun it,
+  /// kFailed if the child ends it without a result, or the result. False: no such task is open.
   bool cancel(MessageId task);
 
   // ---- For a child ----

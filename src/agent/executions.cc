@@ -16,18 +16,16 @@ namespace {
 // comes first.
 constexpr std::chrono::milliseconds kGrace{1000};
 
-// No task waits longer, so its end fits the clock.
-constexpr std::chrono::milliseconds kMostTime{1'000'000'000'000};
-
 std::chrono::milliseconds timeout_of(const Task& task) {
-  return std::clamp(task.timeout, std::chrono::milliseconds(0), kMostTime);
+  return std::clamp(task.timeout, std::chrono::milliseconds(0), kMostTimeout);
 }
 
 // The time that is left for a task, if the wait for it ends by this deadline.
 std::chrono::milliseconds time_for(const Task& task, Deadline deadline, Deadline until) {
   if (until < deadline) return timeout_of(task);
-  const auto left = deadline - std::chrono::steady_clock::now();
-  return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(0));
+  const auto now = std::chrono::steady_clock::now();
+  if (deadline <= now) return std::chrono::milliseconds(0);
+  return std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
 }
 
 }  // namespace

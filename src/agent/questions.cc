@@ -251,6 +251,7 @@ Result<shm::EntryIndex> Questions::await(Question& question) {
     const auto has_news = [&] { return has_progress(question) || is_settled(question); };
     while (sleeper_.wait_with(deadline_ns, has_come, has_news, glance) && has_progress(question)) {
       tell_progress(question);
+      if (std::chrono::steady_clock::now() >= question.deadline) break;  // it reports without end
     }
   }
   if (at == shm::kNoEntry) return conclude(question);
@@ -260,8 +261,8 @@ Result<shm::EntryIndex> Questions::await(Question& question) {
 
 // How it ends, unless its answer was taken alone: the entry, leased, or why there is none.
 Result<shm::EntryIndex> Questions::conclude(Question& question) {
-  QuestionState state = find_out(question);
-  for (; has_progress(question); state = find_out(question)) tell_progress(question);
+  const QuestionState state = find_out(question);
+  while (has_progress(question)) tell_progress(question);
   if (state == QuestionState::kAnswered) {
     const shm::EntryIndex at = receiver_.take_reply(question.pending);
     end(question);

@@ -100,8 +100,11 @@ std::unique_ptr<RequestSet::Pending> RequestSet::start(const Request& request,
 bool RequestSet::send_rest() {
   std::vector<Pid> full;
   bool is_limited = false;
+  const auto now = std::chrono::steady_clock::now();
   std::erase_if(unsent_, [&](Pending* pending) {
     const Pid to = pending->question.to.pid;
+    // Nobody waits for its answer any more, so the receiver must not act on it.
+    if (finds_no_room(pending->sent.status) && pending->question.deadline <= now) return true;
     if (std::find(full.begin(), full.end(), to) != full.end()) return false;
     send(*pending);
     if (!finds_no_room(pending->sent.status)) return true;

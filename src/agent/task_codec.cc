@@ -16,9 +16,6 @@ using shm::TaskFormReader;
 using shm::TaskFormWriter;
 using Pairs = std::map<std::string, std::string>;
 
-// No task waits longer, so a time fits every clock.
-constexpr std::uint64_t kMostTimeout = 1'000'000'000'000;
-
 std::uint64_t bytes_of(const Pairs& pairs) {
   std::uint64_t sum = 0;
   for (const auto& [key, value] : pairs) {
@@ -92,7 +89,7 @@ std::string encode(const Task& task, std::chrono::milliseconds timeout) {
   shm::TaskHead head = head_of(TaskForm::kTask, &task.params, nullptr);
   head.number = task.priority;
   head.timeout_ms = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(timeout.count(), 0, std::int64_t{kMostTimeout}));
+      std::clamp<std::int64_t>(timeout.count(), 0, kMostTimeout.count()));
   TaskFormWriter form(out, head);
   form.put(task.id);
   form.put(task.description);
@@ -126,7 +123,8 @@ Result<Task> decode_task(std::span<const std::byte> bytes) {
   TaskFormReader form(bytes);
   const auto head = form.head(TaskForm::kTask);
   if (!head || head->pairs[1] != 0) return lie(kWhat, bytes.size(), "the head");
-  if (head->timeout_ms > kMostTimeout) return lie(kWhat, bytes.size(), "the timeout");
+  if (head->timeout_ms > static_cast<std::uint64_t>(kMostTimeout.count()))
+    return lie(kWhat, bytes.size(), "the timeout");
   Task task;
   task.priority = head->number;
   task.timeout = std::chrono::milliseconds(head->timeout_ms);

@@ -12,6 +12,9 @@
 
 namespace beeline {
 
+// No task waits longer, so a time fits every clock. A form that says more is a lie.
+inline constexpr std::chrono::milliseconds kMostTimeout{1'000'000'000'000};
+
 // Bytes of its form. One that is too large for a message is not encoded.
 [[nodiscard]] std::uint64_t encoded_bytes(const Task& task);
 [[nodiscard]] std::uint64_t encoded_bytes(const TaskResult& result);

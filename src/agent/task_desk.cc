@@ -1,5 +1,6 @@
 #include "src/agent/task_desk.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -103,7 +104,9 @@ void TaskDesk::finish(Message& lease, const TaskResult& result) {
 }
 
 void TaskDesk::fail(Message& lease, std::string_view text) {
-  answer(lease, encode_failure(text.substr(0, kMostText)));
+  // The form of a failure is its head and the length of its text.
+  const std::uint64_t most = with_.life.contract().max_payload_bytes - sizeof(shm::TaskHead) - 4;
+  answer(lease, encode_failure(text.substr(0, std::min<std::uint64_t>(kMostText, most))));
 }
 
 // One that finds no room becomes a debt of this agent, and the task ends when that is paid.
@@ -131,7 +134,7 @@ void TaskRun::let_go() {
   if (valid() && desk_->is_open()) fail("the child let the task go");
 }
 
-bool TaskRun::is_cancelled() { return desk_->is_cancelled(lease_); }
+bool TaskRun::is_cancelled() { return !valid() || desk_->is_cancelled(lease_); }
 SendResult TaskRun::report(TaskProgress::Kind kind, std::string_view text) {
   return desk_->report(lease_, kind, text);
 }

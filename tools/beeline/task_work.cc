@@ -60,6 +60,13 @@ Result<void> add_params(const Task& task, CommandLine& command) {
 
 Result<CommandLine> command_for(const std::string& text, TaskWork& work) {
   const Task& task = work.run.task();
+  for (const std::string& id : {task.id, task.parent_task}) {
+    if (id.size() <= kMostOfOne && id.find('\0') == std::string::npos) continue;
+    return fail(ErrorCode::kInvalid,
+                fmt::format("an id of the task ({} bytes) holds a zero byte or is too long for the "
+                            "environment (127 KiB)",
+                            id.size()));
+  }
   CommandLine command{text,
                       {{"BEELINE_MESSAGE_ID", id_text(work.run.id())},
                        {"BEELINE_MESSAGE_FROM", fmt::format("{}", work.run.from())},
