@@ -110,8 +110,8 @@ bool HistoryNames::means(std::string_view text, Pid pid) const {
 }
 
 bool HistoryFilter::takes(const HistoryLine& line, const HistoryNames& names) const {
-  if (line.is_gap()) return true;
   if (since_ns && line.item.row.at_ns < *since_ns) return false;
+  if (line.is_gap()) return true;
   if (!from.empty() && !names.means(from, line.from())) return false;
   if (!to.empty() && !names.means(to, line.to())) return false;
   if (!type.empty() && line.item.type() != type) return false;
