@@ -27,10 +27,15 @@ AttachOptions options_of(Side side, const Case& what) {
   return options;
 }
 
+// No agent of that name has come yet, or only that of the case before.
+bool is_missing(const Error& error) {
+  return error.code == ErrorCode::kNoAgent || error.code == ErrorCode::kPeerDead;
+}
+
 // A side with a parent waits until that has attached.
 Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options) {
   auto agent = Agent::attach(options);
-  while (!agent && !options.parent.empty() && agent.error().code == ErrorCode::kNoAgent) {
+  while (!agent && !options.parent.empty() && is_missing(agent.error())) {
     agent = Agent::attach(options);
   }
   if (agent) meet(board, side, kAttached);
