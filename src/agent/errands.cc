@@ -169,8 +169,9 @@ std::optional<Result<Peer>> Errands::open(Search& search) {
   }
   if (std::exchange(search.asked, false)) {
     auto refusal = with_.opener.take_refusal(pid);
-    if (!refusal) refusal = why_denied(pid);
-    return try_later(search, std::move(*refusal));
+    if (!refusal && with_.opener.serves_receipts_alone(pid)) refusal = why_denied(pid);
+    if (refusal) return try_later(search, std::move(*refusal));
+    // Another search has read why the link was refused, so this one asks again.
   }
   if (os::monotonic_ns() < search.retry_ns) return std::nullopt;
   auto begun = with_.opener.begin_open(pid);

@@ -63,7 +63,11 @@ Result<Peer> LinkOpener::find_peer(Pid pid) {
     }
     if (!link.may_send) {
       lock = {};  // the coordinator is asked
-      free_links();
+      // free_links() waits for no answer once the user waits outside, and this call may wait.
+      if (life_.waits_outside())
+        (void)ask_open(link, true);
+      else
+        free_links();
       if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
     }
     if (has_place(link)) return *known;
@@ -93,13 +97,10 @@ std::string LinkOpener::why_denied(Pid pid) {
 // Creates the link, or asks again if the answer was lost: it is the same segment then.
 Result<Peer> LinkOpener::open_link(Pid pid) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
-  send::OutLink* link = links_.out_link(pid);
-  const bool again = link != nullptr;
-  if (!again) {
-    auto made = links_.add(pid);
-    if (!made) return tl::unexpected(made.error());
-    link = *made;
-  }
+  const bool again = links_.out_link(pid) != nullptr;
+  auto made = link_to(pid);
+  if (!made) return tl::unexpected(made.error());
+  send::OutLink* const link = *made;
   auto opened = ask_open(*link, again);
   // Registering again opens every link of ours, this one among them.
   if (!opened && client_.closed() && !registration_.is_unasked()) {
@@ -119,6 +120,18 @@ Result<Peer> LinkOpener::open_link_unasked(Pid pid) {
   }
   const Registration::Unasked unasked(registration_);
   return open_link(pid);
+}
+
+// The link that is there, or a new one.
+Result<send::OutLink*> LinkOpener::link_to(Pid pid) {
+  if (send::OutLink* const link = links_.out_link(pid)) return link;
+  return links_.add(pid);
+}
+
+bool LinkOpener::serves_receipts_alone(Pid pid) const {
+  const auto lock = life_.lock_send();
+  const send::OutLink* const link = links_.out_link(pid);
+  return link != nullptr && link->place != nullptr && !link->may_send;
 }
 
 control::OpenRequest LinkOpener::request_of(const send::OutLink& link, bool again) {
@@ -167,13 +180,10 @@ Result<void> LinkOpener::begin_open(Pid pid) {
   (void)take_refusal(pid);
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   if (client_.closed()) return fail(ErrorCode::kClosed, "the coordinator has gone; ask again");
-  send::OutLink* link = links_.out_link(pid);
-  const bool again = link != nullptr;
-  if (!again) {
-    auto made = links_.add(pid);
-    if (!made) return tl::unexpected(made.error());
-    link = *made;
-  }
+  const bool again = links_.out_link(pid) != nullptr;
+  auto made = link_to(pid);
+  if (!made) return tl::unexpected(made.error());
+  const send::OutLink* const link = *made;
   const auto asked = client_.ask_open(request_of(*link, again), link->memory().fd());
   if (!asked) {
     if (!again) links_.remove(pid);
@@ -201,7 +211,10 @@ std::optional<Error> LinkOpener::take_refusal(Pid pid) {
 }
 
 void LinkOpener::settle_openings() {
-  std::erase_if(openings_, [this](Opening& each) { return each.seq != 0 && settle(each); });
+  std::erase_if(openings_, [this](Opening& each) {
+    // Nobody may read a refusal: the search that has led to it was forgotten.
+    return each.seq == 0 ? os::monotonic_ns() >= each.late_ns : settle(each);
+  });
 }
 
 // True where nothing is left to say of it.
@@ -228,6 +241,7 @@ bool LinkOpener::settle(Opening& opening) {
   const bool is_refused = error.code != ErrorCode::kClosed && error.code != ErrorCode::kTimeout;
   if (is_refused && !opening.again) links_.remove(opening.pid);
   opening.refusal = std::move(error);
+  opening.late_ns = os::monotonic_ns() + life_.options().control_timeout.count();
   return false;
 }
 

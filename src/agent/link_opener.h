@@ -49,6 +49,7 @@ class LinkOpener {
   [[nodiscard]] bool is_opening(Pid pid) const;
   // Takes the answers that have come.
   void settle_openings();
+  [[nodiscard]] bool serves_receipts_alone(Pid pid) const;
   // Why the last one has failed, once.
   [[nodiscard]] std::optional<Error> take_refusal(Pid pid);
   // A link to the parent shows it the messages to a sibling.
@@ -77,6 +78,7 @@ class LinkOpener {
   };
   // False: it goes on.
   bool settle(Opening& opening);
+  [[nodiscard]] Result<send::OutLink*> link_to(Pid pid);
   [[nodiscard]] static control::OpenRequest request_of(const send::OutLink& link, bool again);
   // The coordinator's answer about a link.
   [[nodiscard]] Result<control::Opened> adopt(send::OutLink& link, control::Opened opened);
