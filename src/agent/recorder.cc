@@ -76,10 +76,25 @@ void Recorder::set_level(shm::HistoryLevel level) {
          : receive::Burial());
 }
 
-// One that has no room for the packet is given it at a later turn.
+// Until a coordinator has said that the keeper holds it. One that refuses is asked again after a
+// pause that grows, because there may be room later.
 void Recorder::show_segment() {
-  if (with_.client.closed() || !with_.client.record(segment_.fd())) return;
-  shown_to_ = with_.directory.view().header().owner_incarnation;
+  if (asked_ == 0) {
+    if (with_.client.closed() || os::monotonic_ns() < next_ask_ns_) return;
+    const auto asked = with_.client.ask_record(segment_.fd());
+    if (asked) asked_ = *asked;
+    return;
+  }
+  const auto answer = with_.client.take_answer(asked_);
+  if (!answer) return;
+  asked_ = 0;
+  if (*answer) {
+    shown_to_ = with_.directory.view().header().owner_incarnation;
+    pause_ns_ = kFirstPause;
+  } else if (answer->error().code != ErrorCode::kClosed) {
+    next_ask_ns_ = os::monotonic_ns() + pause_ns_;
+    pause_ns_ = std::min(2 * pause_ns_, kLongestPause);
+  }
 }
 
 void Recorder::note_sent(const send::OutLink& link, std::uint64_t id,

@@ -79,8 +79,13 @@ class Recorder {
   std::array<Ring, shm::kHistoryRings> rings_;
   shm::HistoryLevel level_ = shm::HistoryLevel::kOff;  // changes under the send lock
   bool is_made_ = false;
-  bool has_failed_ = false;     // there was no memory for a segment
-  std::uint64_t shown_to_ = 0;  // the coordinator that was given the segment, by its epoch
+  bool has_failed_ = false;  // there was no memory for a segment
+  static constexpr std::int64_t kFirstPause = 1'000'000'000;
+  static constexpr std::int64_t kLongestPause = 60'000'000'000;
+  std::uint64_t shown_to_ = 0;  // the coordinator that has the segment kept, by its epoch
+  std::uint64_t asked_ = 0;     // the question to it, 0: none is open
+  std::int64_t next_ask_ns_ = 0;
+  std::int64_t pause_ns_ = kFirstPause;  // after a refusal
 };
 
 }  // namespace beeline

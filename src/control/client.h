@@ -124,11 +124,10 @@ class Client {
     const std::lock_guard lock(*mutex_);
     return post_unheard(request);
   }
-  // Shows the coordinator the history of this life. Does not wait; kFull: no room in the socket
-  // now.
-  [[nodiscard]] Result<void> record(int history) {
-    const std::lock_guard lock(*mutex_);
-    return post_unheard(RecordRequest{}, {&history, 1});
+  // Shows the coordinator the history of this life. Does not wait: take_answer() has the answer.
+  // kFull: no room in the socket now.
+  [[nodiscard]] Result<std::uint64_t> ask_record(int history) {
+    return ask(RecordRequest{}, {&history, 1});
   }
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   // Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
@@ -200,8 +199,8 @@ class Client {
   // stays.
   Result<std::uint64_t> post_now(const Request& request, std::span<const int> fds = {});
   // The same of a request that gets no answer.
-  Result<void> post_unheard(const Request& request, std::span<const int> fds = {}) {
-    auto sent = post_now(request, fds);
+  Result<void> post_unheard(const Request& request) {
+    auto sent = post_now(request);
     if (!sent) return tl::unexpected(std::move(sent.error()));
     return {};
   }
