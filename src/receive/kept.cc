@@ -107,11 +107,15 @@ void Kept::put_aside(shm::EntryIndex at) {
 }
 
 void Kept::settle() {
-  for (const shm::EntryIndex at : std::exchange(newly_kept_, {})) {
+  const auto fresh = std::exchange(newly_kept_, {});
+  for (const shm::EntryIndex at : fresh) {
     // It may have been taken back, or given way to another.
     if (entries_.entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
-    if (entries_.entry(at).is_task()) judge_task(at);
   }
+  // The newest first: where too many have come at once, those that came before them stay.
+  std::for_each(fresh.rbegin(), fresh.rend(), [this](shm::EntryIndex at) {
+    if (entries_.entry(at).is_task()) judge_task(at);
+  });
   keep_stash_bounded();
 }
 

@@ -27,14 +27,25 @@ class TaskQueueTest : public test::ReceiverTest {
     std::memcpy(area, &extension, sizeof(extension));
     return peer.publish(header, shm::Lane::kNormal, area);
   }
-  std::uint64_t give(Peer& peer, std::int32_t rank = shm::kRankNormal) {
+  // Puts a task into the lane.
+  static std::uint64_t send_task(Peer& peer, std::int32_t rank = shm::kRankNormal) {
     shm::MessageHeader header = peer.sound();
     header.flags = shm::kFlagRequiresAck;
     header.ttl_ms = 60'000;
     header.rank = rank;
-    const std::uint64_t id = say(peer, MessageKind::kTask, header);
+    return say(peer, MessageKind::kTask, header);
+  }
+  std::uint64_t give(Peer& peer, std::int32_t rank = shm::kRankNormal) {
+    const std::uint64_t id = send_task(peer, rank);
     receiver_->drain_all();
     return id;
+  }
+  // A task of ours for agent 200 waits for its result.
+  void expect_result(PendingReply& task) {
+    task.request_id = shm::make_message_id(test::kReaderPid, 5);
+    task.from = 200;
+    task.is_task = true;
+    receiver_->answers().expect(task);
   }
   std::uint64_t report(Peer& peer, std::uint64_t about) {
     shm::MessageHeader header = peer.sound();
@@ -124,6 +135,19 @@ TEST_F(TaskQueueTest, AQuarterOfTheTableWaitsAtMost) {
   expect_balance();
 }
 
+TEST_F(TaskQueueTest, TheFirstTasksStayWhereTooManyComeAtOnce) {
+  const std::uint64_t first = send_task(*parent_);
+  for (int i = 0; i < 18; ++i) send_task(*parent_);
+  const std::uint64_t last = send_task(*parent_);
+  receiver_->drain_all();
+  EXPECT_EQ(tasks().size(), 16U);
+  const auto refused = receiver_->kept().take_refused();
+  ASSERT_EQ(refused.size(), 4U);
+  EXPECT_EQ(refused[0].id, last);
+  EXPECT_EQ(take_task(), first);
+  expect_balance();
+}
+
 TEST_F(TaskQueueTest, AFullInboxTakesATaskIntoItsReserve) {
   Peer& other = join(200);
   for (int i = 0; i < 60; ++i) other.say(), receiver_->drain_all();
@@ -167,10 +191,7 @@ TEST_F(TaskQueueTest, AnOrderCancelsATaskThatWaitsOrComes) {
 TEST_F(TaskQueueTest, WordsAboutATaskWaitForItsCallAlone) {
   Peer& child = join(200);
   PendingReply task;
-  task.request_id = shm::make_message_id(test::kReaderPid, 5);
-  task.from = 200;
-  task.is_task = true;
-  receiver_->answers().expect(task);
+  expect_result(task);
   report(child, task.request_id + 1);  // of no task of ours
   report(*parent_, task.request_id);   // of somebody else
   EXPECT_EQ(task.reports, 0U);
@@ -193,10 +214,7 @@ TEST_F(TaskQueueTest, WordsAboutATaskWaitForItsCallAlone) {
 TEST_F(TaskQueueTest, ManyWordsThatNobodyFetchesAreBounded) {
   Peer& child = join(200);
   PendingReply task;
-  task.request_id = shm::make_message_id(test::kReaderPid, 5);
-  task.from = 200;
-  task.is_task = true;
-  receiver_->answers().expect(task);
+  expect_result(task);
   for (int i = 0; i < 200; ++i) report(child, task.request_id);
   EXPECT_LE(receiver_->home().inbox().queued(), 16U);
   EXPECT_EQ(receiver_->home().inbox().dead(), 0U);
