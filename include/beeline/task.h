@@ -94,8 +94,9 @@ class TaskRun {
   /// no system call.
   [[nodiscard]] bool is_cancelled();
 
-  /// Tells the parent how far the task is. A report never waits: kFull and others mean that the
-  /// parent will not see this one.
+  /// Tells the parent how far the task is. A report does not wait for room: kFull and others mean
+  /// that the parent will not see this one. The first one asks the coordinator for a link to the
+  /// parent where there is none yet, and so does one after a restart of the coordinator.
   SendResult update(std::string_view text) { return report(TaskProgress::Kind::kUpdate, text); }
   /// Gives the parent a line for its log.
   SendResult log(std::string_view text) { return report(TaskProgress::Kind::kLog, text); }
@@ -120,7 +121,7 @@ class TaskRun {
 
 /// Does a task and returns its result. To end the task later, for example when the answer to a
 /// request has come, the handler moves the run away and returns nothing. An exception fails the
-/// task with its text, and so does a handler that returns nothing and leaves the run in place.
+/// task with its text if the run is still in place, and so does a handler that returns nothing.
 /// Messages that a handler sends inherit from the task, as those of a message handler do.
 using TaskHandler = std::function<std::optional<TaskResult>(TaskRun&)>;
 

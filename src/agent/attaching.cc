@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -58,6 +59,15 @@ class AllSignalsBlocked {
   sigset_t before_{};
 };
 
+// No exception may leave a thread.
+Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options) {
+  try {
+    return AgentCore::attach(options);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kNoMemory, "attach: there is no memory; nothing was attached");
+  }
+}
+
 }  // namespace
 
 Result<Attaching> Attaching::start(const AttachOptions& options) {
@@ -67,7 +77,7 @@ Result<Attaching> Attaching::start(const AttachOptions& options) {
   shared->event = std::move(*event);
   const AllSignalsBlocked blocked;
   try {
-    std::thread([shared, options] { shared->settle(AgentCore::attach(options)); }).detach();
+    std::thread([shared, options] { shared->settle(attach(options)); }).detach();
   } catch (const std::system_error& error) {
     return tl::unexpected(Error{
         ErrorCode::kSystem, error.code().value(),

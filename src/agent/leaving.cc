@@ -56,7 +56,7 @@ void Leaving::close() {
 }
 
 void Leaving::start(Deadline drain_until) {
-  if (stage_ != Stage::kNone || with_.life.is_forked() || with_.life.has_ended()) return;
+  if (stage_ != Stage::kNone || with_.life.is_forked()) return;
   with_.debts.pay_debts();
   want_last_receipts(true);
   drain_until_ = drain_until;

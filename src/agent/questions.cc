@@ -251,7 +251,8 @@ Result<shm::EntryIndex> Questions::await(Question& question) {
     const auto has_news = [&] { return has_progress(question) || is_settled(question); };
     while (sleeper_.wait_with(deadline_ns, has_come, has_news, glance) && has_progress(question)) {
       tell_progress(question);
-      if (std::chrono::steady_clock::now() >= question.deadline) break;  // it reports without end
+      // A child that reports without end keeps nobody beyond the deadline.
+      if (std::chrono::steady_clock::now() >= question.deadline) break;
     }
   }
   if (at == shm::kNoEntry) return conclude(question);

@@ -54,14 +54,13 @@ void TaskDesk::run_next() {
   const MessageId id = run->id();
   const auto handler = handler_;
   std::optional<TaskResult> result;
+  std::string why = "the handler has returned no result";
   try {
     result = (*handler)(*run);
   } catch (const std::exception& thrown) {
-    if (run->valid()) run->fail(thrown.what());
-    return;
+    why = thrown.what();
   } catch (...) {
-    if (run->valid()) run->fail("the handler has thrown something that is no std::exception");
-    return;
+    why = "the handler has thrown something that is no std::exception";
   }
   if (!run->valid()) {
     // The handler may have moved it away: somebody goes on with it.
@@ -69,7 +68,7 @@ void TaskDesk::run_next() {
   } else if (result) {
     run->finish(*result);
   } else {
-    run->fail("the handler has returned no result");
+    run->fail(why);
   }
 }
 
@@ -104,7 +103,7 @@ void TaskDesk::finish(Message& lease, const TaskResult& result) {
 }
 
 void TaskDesk::fail(Message& lease, std::string_view text) {
-  // The form of a failure is its head and the length of its text.
+  // The form of a failure has a head and the length of the text, too.
   const std::uint64_t most = with_.life.contract().max_payload_bytes - sizeof(shm::TaskHead) - 4;
   answer(lease, encode_failure(text.substr(0, std::min<std::uint64_t>(kMostText, most))));
 }
