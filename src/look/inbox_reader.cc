@@ -145,17 +145,19 @@ std::optional<shm::RowIndex> InboxReader::row_of(const Segment& link) const {
 
 // How far this inbox has taken a lane. 0 if it does not know the link yet. Nothing if it has
 // forgotten the link: then all messages of that link are done.
-std::optional<std::uint64_t> InboxReader::cursor(const Segment& link, shm::Lane lane) const {
-  if (const auto row = row_of(link)) return shape_.cursor(view_, *row, lane);
+std::optional<std::uint64_t> InboxReader::cursor(const Segment& link,
+                                                 std::optional<shm::RowIndex> row,
+                                                 shm::Lane lane) const {
+  if (row) return shape_.cursor(view_, *row, lane);
   const shm::LinkKey key{link.incarnation(), link.serial()};
   if (std::find(in_links_.begin(), in_links_.end(), key) == in_links_.end()) return std::nullopt;
   return 0;
 }
 
 void InboxReader::add_lane(const Segment& link, shm::Lane lane, std::vector<Line>& lines) const {
-  const auto taken = cursor(link, lane);
-  if (!taken) return;
   const auto row = row_of(link);
+  const auto taken = cursor(link, row, lane);
+  if (!taken) return;
   const std::int64_t earliest_ns = row ? empty_until(view_, shape_, *row, home_.now_ns) : 0;
   const shm::ByteView view = link.view();
   const shm::LinkContract contract = shm::contract_of(view);

@@ -43,7 +43,9 @@ class InboxReader {
   [[nodiscard]] Line entry(shm::EntryIndex i, const shm::EntryWord& word) const;
   void note_expiry(const shm::MessageHeader& header, SeenMessage& message) const;
   [[nodiscard]] std::optional<shm::RowIndex> row_of(const Segment& link) const;
-  [[nodiscard]] std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const;
+  [[nodiscard]] std::optional<std::uint64_t> cursor(const Segment& link,
+                                                    std::optional<shm::RowIndex> row,
+                                                    shm::Lane lane) const;
   void add_lane(const Segment& link, shm::Lane lane, std::vector<Line>& lines) const;
 
   const Segments& all_;
