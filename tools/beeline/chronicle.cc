@@ -64,9 +64,11 @@ Result<void> Chronicle::find() {
   for (const look::Source& source : *sources) {
     const auto name = look::parse_segment_name(source.name, paths->hive);
     if (!name || name->kind != shm::SegmentKind::kHistory) continue;
-    if (!known_.emplace(source.device, source.inode).second) continue;
+    if (known_.contains({source.device, source.inode})) continue;
     auto fd = look::open_source(source);
-    if (!fd) continue;  // its holder has let it go meanwhile
+    if (!fd)
+      continue;  // its holder has let it go, or no descriptor is left: the next look may find it
+    known_.emplace(source.device, source.inode);
     const auto promised = shm::history_identity(name->pid, name->incarnation);
     auto memory = segment::Foreign::accept(std::move(*fd), promised, Layout::kFirstExtent);
     if (!memory) {
@@ -117,17 +119,20 @@ bool Chronicle::next(Book& book, shm::HistoryReader& ring, shm::HistoryItem& ite
   const bool is_new = ring.next(item);
   if (ring.has_fallen() || item.lost > shm::kMaxPosition) return damaged("its head is impossible");
   if (!is_new || !item.has_row) return is_new;
-  const std::span row(reinterpret_cast<const std::byte*>(&item.row), sizeof(item.row));
-  if (const auto finding = shm::verify_history_row(shm::ByteView(row), 0)) {
-    return damaged(fmt::format("{} is {} in a row", finding->invariant, finding->found));
-  }
+  const auto verify = [&] {
+    const std::span row(reinterpret_cast<const std::byte*>(&item.row), sizeof(item.row));
+    const auto finding = shm::verify_history_row(shm::ByteView(row), 0);
+    return !finding ||
+           damaged(fmt::format("{} is {} in a row", finding->invariant, finding->found));
+  };
+  if (!verify()) return false;
   const std::uint64_t position = item.row.place - 1;
   if (item.row.preview_length == 0 || position % shm::kHistoryRowCount < ring.previews()) {
     return true;
   }
   if (!show_previews(book.memory, ring)) return damaged("it lacks the memory of its previews");
-  if (ring.copy(position, item)) return true;
-  item.has_row = false;  // it was written over meanwhile
+  if (ring.copy(position, item)) return verify();  // the owner may have changed it meanwhile
+  item.has_row = false;                            // it was written over meanwhile
   ++item.lost;
   return true;
 }
