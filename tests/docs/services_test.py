@@ -140,6 +140,12 @@ class ServicesTest(unittest.TestCase):
         while f" {name} " not in self.beeline("tree"):
             self.assertLess(time.monotonic(), end)
 
+    def wait_for_stored(self, prefix, count):
+        end = time.monotonic() + 60
+        while (found := sum(n.startswith(prefix) for n in list(self.manager.stored))) != count:
+            self.assertLess(time.monotonic(), end, f"{found} descriptors of {prefix}")
+            time.sleep(0.01)
+
     def test_the_first_connection_starts_the_hive_and_its_end_leaves_the_socket(self):
         for _ in range(2):
             asker = self.start("beeline", "status")
@@ -179,9 +185,9 @@ class ServicesTest(unittest.TestCase):
         service = self.start_service()
         receiver = self.start("beeline", "recv", "worker", "--temporary")
         self.wait_for_agent("worker")
-        names = list(self.manager.stored)
-        self.assertEqual(len([name for name in names if name.startswith("store.")]), 1)
-        self.assertEqual(len([name for name in names if name.startswith("agent/2/")]), 4, names)
+        # The coordinator knows the agent before the keeper has stored its descriptors.
+        self.wait_for_stored("agent/2/", 4)
+        self.wait_for_stored("store.", 1)
         receiver.terminate()
         receiver.wait()
         self.beeline("down")

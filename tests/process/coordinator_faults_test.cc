@@ -174,10 +174,13 @@ TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
   reinterpret_cast<shm::StatusPage*>(lead.status.data())
       ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
   ASSERT_EQ(::send(lead.client.fd(), "garbage", 7, MSG_NOSIGNAL), 7);
-  ASSERT_TRUE(os::wait_readable(lead.event.get(), kLong));
-  while (lead.client.try_next()) {
+  // The ring for the last answer, which the agent has read already, may come first.
+  while (!lead.client.closed()) {
+    ASSERT_TRUE(os::wait_readable(lead.event.get(), kLong));
+    os::drain_event(lead.event.get());
+    while (lead.client.try_next()) {
+    }
   }
-  EXPECT_TRUE(lead.client.closed());
   EXPECT_TRUE(is_ok(lead.resume()));
 }
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "shm/task_form.h"
@@ -32,6 +33,15 @@ class FlowExecuteDeath : public HiveTest {};
 INSTANTIATE_TEST_SUITE_P(As, FlowExecuteDeath, testing::Values(World::kProcesses), world_name);
 
 const auto kIgnore = [](Result<TaskResult>) {};
+// A child that does tasks, with room for 64 messages.
+std::optional<Agent> attach_small_child() {
+  AttachOptions options = named("child", "boss");
+  options.inbox_capacity = 64;
+  auto child = attach(options);
+  if (child) child->tasks().accept();
+  return child;
+}
+
 const auto kNoMessages = [](Message&) -> Ack { return {}; };
 
 // Counts the tasks that it begins, and ends each when it is cancelled or told to leave.
@@ -43,6 +53,21 @@ BEELINE_ROLE(child) {
     board.begun.raise();
     while (!run.is_cancelled() && board.leave.count() == 0) let_pass(1ms);
     if (board.leave.count() == 0) board.cancelled.raise();
+    return TaskResult{};
+  });
+  board.attached.raise();
+  while (board.leave.count() == 0) {
+    EXPECT_TRUE(agent->serve(kNoMessages, {.until = after(5ms)}));
+  }
+}
+
+// Reports until it is cancelled.
+BEELINE_ROLE(chatterer) {
+  auto& board = context.board<FaultBoard>();
+  auto agent = attach("child", "boss");
+  ASSERT_TRUE(agent);
+  agent->tasks().handle([](TaskRun& run) {
+    while (!run.is_cancelled()) (void)run.log("I go on");
     return TaskResult{};
   });
   board.attached.raise();
@@ -120,14 +145,53 @@ TEST_P(FlowExecuteFaults, AChildWithoutAHandlerSaysSoAtOnce) {
   troupe().wait_all(patience());
 }
 
+TEST_P(FlowExecuteFaults, ATimeoutEndsATaskThatReportsWithoutEnd) {
+  auto boss = attach("boss");
+  ASSERT_TRUE(boss);
+  troupe().start("chatterer");
+  ASSERT_TRUE(board<FaultBoard>().attached.await(1, patience()));
+  std::size_t heard = 0;
+  const auto result = boss->tasks().execute("child", {.description = "talk", .timeout = 200ms},
+                                            patience(), [&](const TaskProgress&) {
+                                              ++heard;
+                                              let_pass(5ms);
+                                            });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
+  EXPECT_GT(heard, 0U);
+  board<FaultBoard>().leave.raise();
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowExecuteFaults, ATaskThatFindsNoRoomInItsTimeHoldsUpNoOther) {
+  AttachOptions options = named("boss");
+  options.normal_slots = 8;
+  auto boss = attach(options);
+  auto able = attach("able", "boss");
+  ASSERT_TRUE(boss && able);
+  troupe().start("deaf_child");
+  ASSERT_TRUE(board<FaultBoard>().attached.await(1, patience()));
+  while (boss->send("child", "filling")) {
+  }
+  std::thread worker([&] {
+    able->tasks().handle([](TaskRun&) { return TaskResult{.output = "done"}; });
+    EXPECT_TRUE(able->serve(kNoMessages, {.until = patience(), .most = 1}));
+  });
+  const std::vector<Execution> both{{"child", {.timeout = 100ms}}, {"able", {}}};
+  const auto results = boss->tasks().execute_all(both, Deadline::max());
+  worker.join();
+  ASSERT_FALSE(results[0]);
+  ASSERT_TRUE(results[1]) << results[1].error().text;
+  EXPECT_EQ(results[1]->output, "done");
+  board<FaultBoard>().leave.raise();
+  troupe().wait_all(patience());
+}
+
 // Each of many tasks ends once, and a child keeps no more of them than it may.
 TEST_P(FlowExecuteFaults, AHundredThousandTasksAreRefusedAndNothingGrows) {
   auto boss = attach("boss");
-  AttachOptions options = named("child", "boss");
-  options.inbox_capacity = 64;
-  auto child = attach(options);
+  auto child = attach_small_child();
   ASSERT_TRUE(boss && child);
-  child->tasks().accept();
   std::map<std::string, std::size_t> ends;
   std::size_t open = 0;
   const auto then = [&](Result<TaskResult> result) {
@@ -172,11 +236,8 @@ TEST_P(FlowExecuteFaults, AHundredThousandTasksAreRefusedAndNothingGrows) {
 // Messages that fill the inbox do not keep a task out.
 TEST_P(FlowExecuteFaults, AFullInboxStillTakesATask) {
   auto boss = attach("boss");
-  AttachOptions options = named("child", "boss");
-  options.inbox_capacity = 64;
-  auto child = attach(options);
+  auto child = attach_small_child();
   ASSERT_TRUE(boss && child);
-  child->tasks().accept();
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(boss->send("child", "a message"));
   await_drained(*child, 60);
   ASSERT_TRUE(boss->tasks().execute_then("child", {.description = "now"}, kIgnore));

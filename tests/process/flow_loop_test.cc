@@ -17,7 +17,14 @@ struct LoopBoard {
   Event again;
 };
 
-class FlowLoop : public HiveTest {};
+class FlowLoop : public HiveTest {
+ protected:
+  Peer start_clerk(Agent& agent) {
+    troupe().start("answers");
+    EXPECT_TRUE(board<LoopBoard>().attached.await(1, patience()));
+    return peer_of(agent, "clerk");
+  }
+};
 BEELINE_BOTH_WORLDS(FlowLoop);
 
 // Answers so many requests, each with its own text, and the text "no" with no answer.
@@ -44,9 +51,7 @@ BEELINE_ROLE(answers) {
 TEST_P(FlowLoop, AnswersAreFetchedByTheIdOfTheirRequest) {
   auto agent = attach("boss");
   ASSERT_TRUE(agent);
-  troupe().start("answers");
-  ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
-  const Peer clerk = peer_of(*agent, "clerk");
+  const Peer clerk = start_clerk(*agent);
   EventLoop loop = agent->loop();
   for (const bool edge : {false, true}) {
     UserEpoll epoll(agent->fd(), edge);
@@ -79,9 +84,7 @@ TEST_P(FlowLoop, AnswersAreFetchedByTheIdOfTheirRequest) {
 TEST_P(FlowLoop, ARequestThatIsGivenUpHasNoAnswer) {
   auto agent = attach("boss");
   ASSERT_TRUE(agent);
-  troupe().start("answers");
-  ASSERT_TRUE(board<LoopBoard>().attached.await(1, patience()));
-  const Peer clerk = peer_of(*agent, "clerk");
+  const Peer clerk = start_clerk(*agent);
   EventLoop loop = agent->loop();
   UserEpoll epoll(agent->fd(), true);
   const auto kept = loop.request(clerk, "keep", patience());

@@ -77,14 +77,15 @@ TEST_P(FlowSteps, APeerThatIsNotFoundIsAnErrorAtTheDeadline) {
   UserEpoll epoll(agent->fd(), false);
   EXPECT_EQ(loop.find_peer("queue:x").error().code, ErrorCode::kNoRoute);
   EXPECT_EQ(loop.find_peer("\xff").error().code, ErrorCode::kInvalid);
-  const auto nobody = loop.find_peer("nobody", after(5ms));
   const auto number = loop.find_peer(777777, patience());
   const auto given_up = loop.find_peer("later", patience());
-  ASSERT_TRUE(nobody && number && given_up);
+  ASSERT_TRUE(number && given_up);
   EXPECT_TRUE(loop.forget_call(*given_up));
   EXPECT_FALSE(loop.forget_call(*given_up));
   EXPECT_EQ(fetch_peer(*agent, epoll, *number).error().code, ErrorCode::kNoAgent)
       << "a pid is never given out again";
+  const auto nobody = loop.find_peer("nobody", after(5ms));
+  ASSERT_TRUE(nobody);
   EXPECT_EQ(fetch_peer(*agent, epoll, *nobody).error().code, ErrorCode::kNoAgent);
   for (std::size_t i = 0; i < kMostOpenCalls; ++i) ASSERT_TRUE(loop.find_peer("x", patience()));
   EXPECT_EQ(loop.find_peer("x").error().code, ErrorCode::kFull);
