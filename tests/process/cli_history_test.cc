@@ -261,6 +261,28 @@ TEST_F(CliHistory, TailBeginsWithAllThatIsKeptOrSomeOfItIfThatIsAsked) {
   (void)bad(2, {"tail", "--since", "yesterday"});
 }
 
+TEST_F(CliHistory, TailLetsGoOfHistoriesThatTheKeeperHasDropped) {
+  (void)good({"history", "on"});
+  const auto live = [](int first, int end) {
+    for (int i = first; i < end; ++i) {
+      Agent agent = attach("life" + std::to_string(i), true);
+      ASSERT_TRUE(agent.send(agent.pid(), "x"));
+      take(agent).done();
+    }
+  };
+  live(0, 256);  // as many as the keeper holds
+  Program tail(with_program({"tail", "--json", "--since", "0"}));
+  tail.wait_for("life255");
+  const auto held = count_open_fds(tail.pid());
+  live(256, 316);
+  tail.wait_for("life315");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (count_open_fds(tail.pid()) > held) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << count_open_fds(tail.pid());
+    ::usleep(20'000);
+  }
+}
+
 TEST_F(CliHistory, TailFiltersBySenderReceiverTypeAndRank) {
   (void)good({"history", "on"});
   Agent worker = attach("worker");

@@ -61,26 +61,31 @@ Result<void> Chronicle::find() {
   if (!paths) return tl::unexpected(paths.error());
   const auto sources = look::find_segments(hive_);
   if (!sources) return tl::unexpected(sources.error());
+  std::set<Key> present;
   for (const look::Source& source : *sources) {
     const auto name = look::parse_segment_name(source.name, paths->hive);
     if (!name || name->kind != shm::SegmentKind::kHistory) continue;
-    if (known_.contains({source.device, source.inode})) continue;
+    const Key key{source.device, source.inode};
+    present.insert(key);
+    if (known_.contains(key)) continue;
     auto fd = look::open_source(source);
     if (!fd)
       continue;  // its holder has let it go, or no descriptor is left: the next look may find it
-    known_.emplace(source.device, source.inode);
+    known_.insert(key);
     const auto promised = shm::history_identity(name->pid, name->incarnation);
     auto memory = segment::Foreign::accept(std::move(*fd), promised, Layout::kFirstExtent);
     if (!memory) {
       complaints_.push_back(fmt::format("a history is left out: {}", memory.error().text));
       continue;
     }
-    Book book{name->pid, name->incarnation, name_in(*memory), std::move(*memory), {}};
+    Book book{key, name->pid, name->incarnation, name_in(*memory), std::move(*memory), {}};
     for (const auto ring : {shm::HistoryRing::kSend, shm::HistoryRing::kOwn}) {
       book.readers.emplace_back(book.memory.data(), ring, 0, 0);
     }
     books_.push_back(std::move(book));
   }
+  for (Book& book : books_) book.was_let_go = !present.contains(book.key);
+  std::erase_if(known_, [&](const Key& key) { return !present.contains(key); });
   return {};
 }
 
@@ -89,6 +94,8 @@ std::vector<HistoryLine> Chronicle::read() {
   for (Book& book : books_) {
     for (shm::HistoryReader& ring : book.readers) read(book, ring, lines);
   }
+  // Nobody writes them any more, and all their rows have been read.
+  std::erase_if(books_, [](const Book& book) { return book.was_let_go; });
   std::stable_sort(lines.begin(), lines.end(), [](const HistoryLine& a, const HistoryLine& b) {
     return std::tuple(a.item.row.at_ns, stage_of(a)) < std::tuple(b.item.row.at_ns, stage_of(b));
   });

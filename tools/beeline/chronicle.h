@@ -65,13 +65,17 @@ class Chronicle {
   }
 
  private:
+  // Device and inode of a segment.
+  using Key = std::pair<dev_t, ino_t>;
   struct Book {
+    Key key;
     Pid pid = 0;
     shm::Incarnation incarnation{};
     std::string name;
     segment::Foreign memory;
     std::vector<shm::HistoryReader> readers;
     bool is_damaged = false;
+    bool was_let_go = false;  // the keeper holds it no more: its agent has ended
   };
 
   void read(Book& book, shm::HistoryReader& ring, std::vector<HistoryLine>& lines);
@@ -81,7 +85,7 @@ class Chronicle {
 
   std::string hive_;
   std::vector<Book> books_;
-  std::set<std::pair<dev_t, ino_t>> known_;
+  std::set<Key> known_;
   std::vector<std::string> complaints_;
 };
 
