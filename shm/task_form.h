@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace beeline::shm {
 
@@ -49,6 +50,10 @@ struct TaskHead {
 static_assert(sizeof(TaskHead) == 32);
 static_assert(offsetof(TaskHead, texts) == 16);
 
+[[nodiscard]] constexpr bool is_form(std::uint32_t form) {
+  return form >= static_cast<std::uint32_t>(TaskForm::kTask) &&
+         form <= static_cast<std::uint32_t>(TaskForm::kFailure);
+}
 // Number of texts that a form begins with.
 [[nodiscard]] constexpr std::uint32_t texts_of(TaskForm form) {
   return form == TaskForm::kTask ? 4 : 1;
@@ -80,21 +85,22 @@ class TaskFormReader {
  public:
   explicit TaskFormReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  // Empty where the head is no head of this form, or counts more than the bytes can hold.
-  [[nodiscard]] std::optional<TaskHead> head(TaskForm form) {
-    TaskHead head;
-    if (!read(&head, sizeof(head))) return std::nullopt;
+  // Empty where it is no head of a form, or counts more than the bytes can hold.
+  [[nodiscard]] std::optional<TaskHead> head() {
+    std::optional<TaskHead> head(std::in_place);
+    if (!read(*head)) return std::nullopt;
     const std::uint64_t most = rest_.size() / sizeof(std::uint32_t);
-    const std::uint64_t pairs = std::uint64_t{head.pairs[0]} + head.pairs[1];
-    const bool is_sound = head.form == static_cast<std::uint32_t>(form) && head.reserved == 0 &&
-                          head.texts == texts_of(form) && head.texts + 2 * pairs <= most;
-    if (!is_sound) return std::nullopt;
+    const std::uint64_t pairs = std::uint64_t{head->pairs[0]} + head->pairs[1];
+    const bool is_sound = is_form(head->form) && head->reserved == 0 &&
+                          head->texts == texts_of(static_cast<TaskForm>(head->form)) &&
+                          head->texts + 2 * pairs <= most;
+    if (!is_sound) head.reset();
     return head;
   }
   // The next text, as a view of the bytes; empty where its length is a lie.
   [[nodiscard]] std::optional<std::string_view> next() {
     std::uint32_t length = 0;
-    if (!read(&length, sizeof(length)) || length > rest_.size()) return std::nullopt;
+    if (!read(length) || length > rest_.size()) return std::nullopt;
     const std::string_view text(reinterpret_cast<const char*>(rest_.data()), length);
     rest_ = rest_.subspan(length);
     return text;
@@ -102,15 +108,16 @@ class TaskFormReader {
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
 
  private:
-  // SUBTLE: volatile, so that the compiler does not read a word again after it was checked.
-  [[nodiscard]] bool read(void* to, std::size_t count) {
-    if (rest_.size() < count) {
+  template <typename T>
+  [[nodiscard]] bool read(T& to) {
+    if (rest_.size() < sizeof(T)) {
       rest_ = {};
       return false;
     }
-    const auto* const from = reinterpret_cast<const volatile unsigned char*>(rest_.data());
-    for (std::size_t i = 0; i < count; ++i) static_cast<unsigned char*>(to)[i] = from[i];
-    rest_ = rest_.subspan(count);
+    std::memcpy(&to, rest_.data(), sizeof(T));
+    // SUBTLE: so that the compiler does not read the bytes again after they were checked.
+    asm volatile("" : "+m"(to));
+    rest_ = rest_.subspan(sizeof(T));
     return true;
   }
   std::span<const std::byte> rest_;

@@ -109,8 +109,7 @@ class TaskRun {
 
  private:
   friend class TaskDesk;
-  TaskRun(TaskDesk& desk, Message lease, Task task)
-      : desk_(&desk), lease_(std::move(lease)), task_(std::move(task)) {}
+  TaskRun(TaskDesk& desk, Message lease) : desk_(&desk), lease_(std::move(lease)) {}
   SendResult report(TaskProgress::Kind kind, std::string_view text);
   void let_go();
 

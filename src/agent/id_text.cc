@@ -1,7 +1,6 @@
 #include <charconv>
 
 #include <beeline/types.h>
-#include <fmt/format.h>
 
 #include "shm/identity.h"
 
@@ -9,7 +8,11 @@ namespace beeline {
 
 std::string id_text(MessageId id) {
   if (id == 0) return {};
-  return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
+  char text[32];  // the longest has 20 bytes
+  char* const end = text + sizeof(text);
+  char* const colon = std::to_chars(text, end, shm::pid_of_message(id)).ptr;
+  *colon = ':';
+  return {text, std::to_chars(colon + 1, end, shm::counter_of_message(id)).ptr};
 }
 
 std::optional<MessageId> parse_id(std::string_view text) {

@@ -451,8 +451,8 @@ void Questions::tell_progress(Question& question) {
 Result<TaskResult> Questions::read_result(Result<shm::EntryIndex> at) {
   if (!at) return not_executed(std::move(at.error()));
   const Message answer = leases_.hand_over(*at);
-  auto result = decode_result(answer.payload());
-  if (!result) return not_executed(std::move(result.error()));
+  Result<TaskResult> result = decode_result(answer.payload());
+  if (!result) result = not_executed(std::move(result.error()));
   return result;
 }
 

@@ -45,7 +45,7 @@ shm::TaskHead head_of(TaskForm form, const Pairs* first, const Pairs* second) {
 
 bool take(TaskFormReader& form, std::string& to) {
   const auto text = form.next();
-  if (text) to = *text;
+  if (text && !text->empty()) to.assign(*text);
   return text.has_value();
 }
 
@@ -61,10 +61,38 @@ bool take(TaskFormReader& form, std::uint32_t count, Pairs& to) {
   return true;
 }
 
-tl::unexpected<Error> lie(std::string_view what, std::size_t bytes, std::string_view where) {
+tl::unexpected<Error> lie(TaskForm form, std::size_t bytes, std::string_view where) {
   return fail(ErrorCode::kProtocol, "the " + std::to_string(bytes) + " bytes are no " +
-                                        std::string(what) + ": " + std::string(where) +
+                                        shm::to_string(form) + ": " + std::string(where) +
                                         " cannot be right");
+}
+
+// These read what lies behind the head, and say where it lies; empty where it does not.
+std::string_view read_task(TaskFormReader& form, const shm::TaskHead& head, Task& to) {
+  if (head.pairs[1] != 0) return "the head";
+  if (head.timeout_ms > static_cast<std::uint64_t>(kMostTimeout.count())) return "the timeout";
+  to.priority = head.number;
+  to.timeout = std::chrono::milliseconds(head.timeout_ms);
+  const bool has_texts = take(form, to.id) && take(form, to.description) &&
+                         take(form, to.context) && take(form, to.parent_task);
+  if (!has_texts) return "the length of a text";
+  if (!take(form, head.pairs[0], to.params)) return "a parameter";
+  return form.at_end() ? std::string_view() : "the rest behind it";
+}
+
+std::string_view read_result(TaskFormReader& form, const shm::TaskHead& head, TaskResult& to) {
+  if (head.timeout_ms != 0) return "the head";
+  to.exit_code = head.number;
+  if (!take(form, to.output)) return "the length of the output";
+  if (!take(form, head.pairs[0], to.artifacts)) return "an artifact";
+  if (!take(form, head.pairs[1], to.metadata)) return "a piece of metadata";
+  return form.at_end() ? std::string_view() : "the rest behind it";
+}
+
+std::string_view read_failure(TaskFormReader& form, const shm::TaskHead& head, std::string& why) {
+  const bool is_plain = (head.pairs[0] | head.pairs[1]) == 0 && head.number == 0;
+  const bool is_sound = take(form, why) && form.at_end() && is_plain && head.timeout_ms == 0;
+  return is_sound ? std::string_view() : "its text";
 }
 
 }  // namespace
@@ -118,48 +146,29 @@ std::string encode_failure(std::string_view text) {
   return out;
 }
 
-Result<Task> decode_task(std::span<const std::byte> bytes) {
-  constexpr std::string_view kWhat = "task";
+Result<void> decode_task(std::span<const std::byte> bytes, Task& to) {
   TaskFormReader form(bytes);
-  const auto head = form.head(TaskForm::kTask);
-  if (!head || head->pairs[1] != 0) return lie(kWhat, bytes.size(), "the head");
-  if (head->timeout_ms > static_cast<std::uint64_t>(kMostTimeout.count()))
-    return lie(kWhat, bytes.size(), "the timeout");
-  Task task;
-  task.priority = head->number;
-  task.timeout = std::chrono::milliseconds(head->timeout_ms);
-  if (!take(form, task.id) || !take(form, task.description) || !take(form, task.context) ||
-      !take(form, task.parent_task)) {
-    return lie(kWhat, bytes.size(), "the length of a text");
-  }
-  if (!take(form, head->pairs[0], task.params)) return lie(kWhat, bytes.size(), "a parameter");
-  if (!form.at_end()) return lie(kWhat, bytes.size(), "the rest behind it");
-  return task;
+  const auto head = form.head();
+  const bool is_task = head && head->form == static_cast<std::uint32_t>(TaskForm::kTask);
+  const std::string_view wrong = is_task ? read_task(form, *head, to) : "the head";
+  if (!wrong.empty()) return lie(TaskForm::kTask, bytes.size(), wrong);
+  return {};
 }
 
 Result<TaskResult> decode_result(std::span<const std::byte> bytes) {
-  constexpr std::string_view kWhat = "result";
-  TaskFormReader failure(bytes);
-  if (const auto head = failure.head(TaskForm::kFailure); head) {
-    const auto text = failure.next();
-    const bool is_plain = (head->pairs[0] | head->pairs[1]) == 0 && head->number == 0;
-    const bool is_sound = text && failure.at_end() && is_plain && head->timeout_ms == 0;
-    if (!is_sound) return lie("failure", bytes.size(), "its text");
-    return fail(ErrorCode::kFailed, "task failed: " + std::string(*text));
-  }
+  Result<TaskResult> result;
   TaskFormReader form(bytes);
-  const auto head = form.head(TaskForm::kResult);
-  if (!head || head->timeout_ms != 0) return lie(kWhat, bytes.size(), "the head");
-  TaskResult result;
-  result.exit_code = head->number;
-  if (!take(form, result.output)) return lie(kWhat, bytes.size(), "the length of the output");
-  if (!take(form, head->pairs[0], result.artifacts)) {
-    return lie(kWhat, bytes.size(), "an artifact");
+  const auto head = form.head();
+  if (head && head->form == static_cast<std::uint32_t>(TaskForm::kFailure)) {
+    std::string why;
+    const std::string_view wrong = read_failure(form, *head, why);
+    result = wrong.empty() ? fail(ErrorCode::kFailed, "task failed: " + why)
+                           : lie(TaskForm::kFailure, bytes.size(), wrong);
+    return result;
   }
-  if (!take(form, head->pairs[1], result.metadata)) {
-    return lie(kWhat, bytes.size(), "a piece of metadata");
-  }
-  if (!form.at_end()) return lie(kWhat, bytes.size(), "the rest behind it");
+  const bool is_result = head && head->form == static_cast<std::uint32_t>(TaskForm::kResult);
+  const std::string_view wrong = is_result ? read_result(form, *head, *result) : "the head";
+  if (!wrong.empty()) result = lie(TaskForm::kResult, bytes.size(), wrong);
   return result;
 }
 

@@ -25,9 +25,10 @@ inline constexpr std::chrono::milliseconds kMostTimeout{1'000'000'000'000};
 [[nodiscard]] std::string encode(const TaskResult& result);
 [[nodiscard]] std::string encode_failure(std::string_view text);
 
-// From the bytes of a stranger. Errors: kProtocol, which names the lie.
-[[nodiscard]] Result<Task> decode_task(std::span<const std::byte> bytes);
-// The same; a failure is kFailed, with its text.
+// From the bytes of a stranger, into an empty task. Errors: kProtocol, which names the lie; part of
+// the task is filled then.
+[[nodiscard]] Result<void> decode_task(std::span<const std::byte> bytes, Task& to);
+// The same of a result; a failure is kFailed, with its text.
 [[nodiscard]] Result<TaskResult> decode_result(std::span<const std::byte> bytes);
 
 }  // namespace beeline

@@ -27,49 +27,58 @@ void TaskDesk::accept(bool wanted) {
   with_.receiver.kept().tasks().accept(accepts_ || handler_ != nullptr);
 }
 
-std::optional<TaskRun> TaskDesk::next() {
+template <typename Use>
+void TaskDesk::begin_next(Use&& use) {
   while (is_open()) {
     const shm::EntryIndex at = with_.receiver.take_task();
-    if (at == shm::kNoEntry) break;
+    if (at == shm::kNoEntry) return;
     if (has_lost_parent(at)) {
       with_.receiver.bury(at, shm::DeadReason::kCancelled);
       continue;
     }
-    Message lease = with_.leases.hand_out_aside(at);
-    auto task = decode_task(lease.payload());
-    if (!task) {
-      fail(lease, task.error().text);
+    TaskRun run(*this, with_.leases.hand_out_aside(at));
+    if (const auto read = decode_task(run.lease_.payload(), run.task_); !read) {
+      fail(run.lease_, read.error().text);
       continue;
     }
-    if (task->id.empty()) task->id = id_text(lease.id());
-    return TaskRun(*this, std::move(lease), std::move(*task));
+    if (run.task_.id.empty()) run.task_.id = id_text(run.id());
+    return use(run);
   }
-  return std::nullopt;
 }
 
-void TaskDesk::run_next() {
-  auto run = next();
-  if (!run) return;
-  const shm::EntryIndex at = Leases::entry_of(run->lease_);
-  const MessageId id = run->id();
+std::optional<TaskRun> TaskDesk::next() {
+  std::optional<TaskRun> next;
+  begin_next([&](TaskRun& run) { next.emplace(std::move(run)); });
+  return next;
+}
+
+std::optional<TaskResult> TaskDesk::call_handler(TaskRun& run, std::string& why) const {
   const auto handler = handler_;
-  std::optional<TaskResult> result;
-  std::string why = "the handler has returned no result";
   try {
-    result = (*handler)(*run);
+    return (*handler)(run);
   } catch (const std::exception& thrown) {
     why = thrown.what();
   } catch (...) {
     why = "the handler has thrown something that is no std::exception";
   }
-  if (!run->valid()) {
-    // The handler may have moved it away: somebody goes on with it.
-    if (with_.leases.is_leased(at, id)) with_.leases.defer(at);
-  } else if (result) {
-    run->finish(*result);
-  } else {
-    run->fail(why);
-  }
+  return std::nullopt;
+}
+
+void TaskDesk::run_next() {
+  begin_next([this](TaskRun& run) {
+    const shm::EntryIndex at = Leases::entry_of(run.lease_);
+    const MessageId id = run.id();
+    std::string why;
+    const auto result = call_handler(run, why);
+    if (!run.valid()) {
+      // The handler may have moved it away: somebody goes on with it.
+      if (with_.leases.is_leased(at, id)) with_.leases.defer(at);
+    } else if (result) {
+      run.finish(*result);
+    } else {
+      run.fail(why.empty() ? "the handler has returned no result" : why);
+    }
+  });
 }
 
 bool TaskDesk::is_cancelled(Message& lease) {

@@ -51,6 +51,11 @@ class TaskDesk {
   // The life of the parent that has given the task has ended.
   [[nodiscard]] bool has_lost_parent(shm::EntryIndex at) const;
   void answer(Message& lease, std::string_view form);
+  // Begins the next task that is sound, and passes it on; does nothing where there is none.
+  template <typename Use>
+  void begin_next(Use&& use);
+  // The result of the handler; without one, perhaps the reason.
+  [[nodiscard]] std::optional<TaskResult> call_handler(TaskRun& run, std::string& why) const;
 
   Needs with_;
   std::shared_ptr<const TaskHandler> handler_;  // it may replace itself while it runs

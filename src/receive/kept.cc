@@ -107,7 +107,7 @@ void Kept::put_aside(shm::EntryIndex at) {
 }
 
 void Kept::settle() {
-  const auto fresh = std::exchange(newly_kept_, {});
+  auto fresh = std::exchange(newly_kept_, {});
   for (const shm::EntryIndex at : fresh) {
     // It may have been taken back, or given way to another.
     if (entries_.entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
@@ -117,6 +117,8 @@ void Kept::settle() {
     if (entries_.entry(at).is_task()) judge_task(at);
   });
   keep_stash_bounded();
+  fresh.clear();
+  if (newly_kept_.empty()) newly_kept_.swap(fresh);  // for its memory
 }
 
 // The stash must not fill the table. The sender that has the most in it loses the oldest of that,
@@ -183,7 +185,8 @@ void Kept::judge_task(shm::EntryIndex at) {
 shm::EntryIndex Kept::take_task() {
   while (!tasks_.empty()) {
     const shm::EntryIndex at = tasks_.first();
-    take_aside(at);
+    tasks_.remove(at);
+    entries_.inbox().take_unindexed(at);
     if (!drop_unfit(at)) return at;
   }
   return shm::kNoEntry;

@@ -26,6 +26,7 @@ class TaskQueue {
 
   // Puts it behind those of its rank that came before.
   void add(shm::EntryIndex at) {
+    if (waiting_.empty() || !goes_before(at, waiting_.back())) return waiting_.push_back(at);
     const auto place = std::upper_bound(
         waiting_.begin(), waiting_.end(), at,
         [this](shm::EntryIndex a, shm::EntryIndex b) { return goes_before(a, b); });

@@ -9,9 +9,8 @@ namespace {
 
 // A form has one encoding.
 template <typename Value>
-void demand_same(const Result<Value>& found, std::span<const std::byte> bytes) {
-  if (!found) return;
-  const std::string again = encode(*found);
+void demand_same(const Value& found, std::span<const std::byte> bytes) {
+  const std::string again = encode(found);
   FUZZ_DEMAND(again.size() == bytes.size());
   FUZZ_DEMAND(bytes.empty() || std::memcmp(again.data(), bytes.data(), bytes.size()) == 0);
 }
@@ -20,11 +19,12 @@ BEELINE_FUZZ_TARGET(task) {
   // A copy of its own size: a step beyond the end is seen.
   const Input own(input.begin(), input.end());
   const auto bytes = std::as_bytes(std::span(own));
-  const auto task = decode_task(bytes);
-  demand_same(task, bytes);
+  Task task;
+  const bool is_task = decode_task(bytes, task).has_value();
+  if (is_task) demand_same(task, bytes);
   const auto result = decode_result(bytes);
-  demand_same(result, bytes);
-  FUZZ_DEMAND(!task || !result);
+  if (result) demand_same(*result, bytes);
+  FUZZ_DEMAND(!is_task || !result);
   if (!result) FUZZ_DEMAND(!result.error().text.empty());
 }
 

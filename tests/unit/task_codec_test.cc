@@ -16,6 +16,14 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
+Result<Task> decode_task(std::span<const std::byte> bytes) {
+  Task task;
+  if (const auto good = beeline::decode_task(bytes, task); !good) {
+    return tl::unexpected(good.error());
+  }
+  return task;
+}
+
 Task a_task() {
   return {.id = "ext-7-count",
           .description = "count the words",
