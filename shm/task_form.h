@@ -15,9 +15,10 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
+
+#include "shm/check.h"
 
 namespace beeline::shm {
 
@@ -59,11 +60,11 @@ static_assert(offsetof(TaskHead, texts) == 16);
   return form == TaskForm::kTask ? 4 : 1;
 }
 
-// Appends a form to a text.
+// Writes a form into memory that has room for it.
 class TaskFormWriter {
  public:
-  TaskFormWriter(std::string& out, const TaskHead& head) : out_(out) {
-    out_.append(reinterpret_cast<const char*>(&head), sizeof(head));
+  TaskFormWriter(std::span<char> room, const TaskHead& head) : room_(room) {
+    put_bytes(&head, sizeof(head));
   }
   // Bytes of a text.
   [[nodiscard]] static std::uint64_t bytes_of(std::string_view text) {
@@ -72,12 +73,18 @@ class TaskFormWriter {
   // REQUIRES: it is shorter than 4 GiB.
   void put(std::string_view text) {
     const auto length = static_cast<std::uint32_t>(text.size());
-    out_.append(reinterpret_cast<const char*>(&length), sizeof(length));
-    out_.append(text);
+    put_bytes(&length, sizeof(length));
+    put_bytes(text.data(), text.size());
   }
 
  private:
-  std::string& out_;
+  void put_bytes(const void* from, std::size_t count) {
+    if (count == 0) return;
+    BEELINE_CHECK(count <= room_.size(), count, room_.size());
+    std::memcpy(room_.data(), from, count);
+    room_ = room_.subspan(count);
+  }
+  std::span<char> room_;
 };
 
 // Reads a form from the front. After the first lie it yields nothing more.

@@ -43,14 +43,14 @@ Executions::Order::Order(const Task& task, Deadline deadline)
   options.cancel_on_timeout = true;
   options.ttl_ms =
       static_cast<std::uint32_t>(std::min(most - kGrace.count(), left.count()) + kGrace.count());
-  if (encoded_bytes(task) <= shm::kMaxMaxPayload) bytes = encode(task, left);
+  if (encoded_bytes(task) <= shm::kMaxMaxPayload) form = encode(task, left);
 }
 
 Result<void> Executions::check(Peer child, const Order& order) const {
   const auto refuse = [child](ErrorCode code, std::string_view why) {
     return fail(code, "agent " + std::to_string(child.pid) + ": " + std::string(why));
   };
-  if (order.bytes.empty()) return refuse(ErrorCode::kTooBig, "the task is too large");
+  if (order.form.text().empty()) return refuse(ErrorCode::kTooBig, "the task is too large");
   const auto lock = with_.life.lock_send();
   const send::OutLink* const link = with_.links.link_of(child);
   if (link == nullptr || link->dead) return {};  // the send says it in its own words
@@ -89,8 +89,8 @@ Result<TaskResult> Executions::execute(Peer child, const Task& task, Deadline de
   const Order order(task, deadline);
   Question question(child, order.until);
   if (auto good = mark(question, order, progress); !good) return not_executed(good.error());
-  const auto bytes = std::as_bytes(std::span(order.bytes));
-  return with_.questions.read_result(with_.questions.ask_and_await(question, bytes, order.options));
+  return with_.questions.read_result(
+      with_.questions.ask_and_await(question, order.form.bytes(), order.options));
 }
 
 Result<MessageId> Executions::start(Peer child, const Task& task, ResultHandler then,
@@ -99,8 +99,7 @@ Result<MessageId> Executions::start(Peer child, const Task& task, ResultHandler 
   auto question = std::make_unique<Question>(child, order.until);
   question->then = std::move(then);
   if (auto good = mark(*question, order, progress); !good) return not_executed(good.error());
-  const auto bytes = std::as_bytes(std::span(order.bytes));
-  auto asked = with_.open.ask(std::move(question), bytes, order.options);
+  auto asked = with_.open.ask(std::move(question), order.form.bytes(), order.options);
   if (!asked) return not_executed(std::move(asked.error()));
   return asked;
 }
@@ -113,7 +112,7 @@ std::vector<Result<TaskResult>> Executions::execute_all(std::span<const Executio
   Deadline last = Deadline::min();
   for (const Execution& each : tasks) {
     const Order& order = orders.emplace_back(each.task, deadline);
-    requests.push_back({each.child, order.bytes, order.options});
+    requests.push_back({each.child, order.form.text(), order.options});
     last = std::max(last, order.until);
   }
   const auto mark_each = [&](std::size_t i, Question& question) {

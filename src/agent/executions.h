@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <beeline/task.h>
 
 #include "src/agent/directory.h"
+#include "src/agent/form_bytes.h"
 #include "src/agent/open_questions.h"
 #include "src/agent/peer_links.h"
 #include "src/agent/questions.h"
@@ -43,7 +43,7 @@ class Executions {
   struct Order {
     Order(const Task& task, Deadline deadline);
     Deadline until;
-    std::string bytes;
+    FormBytes form;  // empty: the task is too large
     SendOptions options;
   };
   [[nodiscard]] Result<void> check(Peer child, const Order& order) const;

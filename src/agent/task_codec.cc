@@ -111,14 +111,13 @@ std::uint64_t encoded_bytes(const TaskResult& result) {
          bytes_of(result.artifacts) + bytes_of(result.metadata);
 }
 
-std::string encode(const Task& task, std::chrono::milliseconds timeout) {
-  std::string out;
-  out.reserve(encoded_bytes(task));
+FormBytes encode(const Task& task, std::chrono::milliseconds timeout) {
+  FormBytes out(encoded_bytes(task));
   shm::TaskHead head = head_of(TaskForm::kTask, &task.params, nullptr);
   head.number = task.priority;
   head.timeout_ms = static_cast<std::uint64_t>(
       std::clamp<std::int64_t>(timeout.count(), 0, kMostTimeout.count()));
-  TaskFormWriter form(out, head);
+  TaskFormWriter form(out.room(), head);
   form.put(task.id);
   form.put(task.description);
   form.put(task.context);
@@ -127,21 +126,20 @@ std::string encode(const Task& task, std::chrono::milliseconds timeout) {
   return out;
 }
 
-std::string encode(const TaskResult& result) {
-  std::string out;
-  out.reserve(encoded_bytes(result));
+FormBytes encode(const TaskResult& result) {
+  FormBytes out(encoded_bytes(result));
   shm::TaskHead head = head_of(TaskForm::kResult, &result.artifacts, &result.metadata);
   head.number = result.exit_code;
-  TaskFormWriter form(out, head);
+  TaskFormWriter form(out.room(), head);
   form.put(result.output);
   put(form, result.artifacts);
   put(form, result.metadata);
   return out;
 }
 
-std::string encode_failure(std::string_view text) {
-  std::string out;
-  TaskFormWriter form(out, head_of(TaskForm::kFailure, nullptr, nullptr));
+FormBytes encode_failure(std::string_view text) {
+  FormBytes out(sizeof(shm::TaskHead) + TaskFormWriter::bytes_of(text));
+  TaskFormWriter form(out.room(), head_of(TaskForm::kFailure, nullptr, nullptr));
   form.put(text);
   return out;
 }

@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include <beeline/task.h>
+
+#include "src/agent/form_bytes.h"
 
 namespace beeline {
 
@@ -20,10 +21,10 @@ inline constexpr std::chrono::milliseconds kMostTimeout{1'000'000'000'000};
 [[nodiscard]] std::uint64_t encoded_bytes(const TaskResult& result);
 
 // `timeout`: in place of the one of the task.
-[[nodiscard]] std::string encode(const Task& task, std::chrono::milliseconds timeout);
-[[nodiscard]] inline std::string encode(const Task& task) { return encode(task, task.timeout); }
-[[nodiscard]] std::string encode(const TaskResult& result);
-[[nodiscard]] std::string encode_failure(std::string_view text);
+[[nodiscard]] FormBytes encode(const Task& task, std::chrono::milliseconds timeout);
+[[nodiscard]] inline FormBytes encode(const Task& task) { return encode(task, task.timeout); }
+[[nodiscard]] FormBytes encode(const TaskResult& result);
+[[nodiscard]] FormBytes encode_failure(std::string_view text);
 
 // From the bytes of a stranger, into an empty task. Errors: kProtocol, which names the lie; part of
 // the task is filled then.

@@ -118,9 +118,10 @@ void TaskDesk::fail(Message& lease, std::string_view text) {
 }
 
 // One that finds no room becomes a debt of this agent, and the task ends when that is paid.
-void TaskDesk::answer(Message& lease, std::string_view form) {
-  const auto bytes = std::as_bytes(std::span(form));
-  if (!with_.sender.reply(lease, bytes, kPlainSend, Deadline::min())) return lease.done(form);
+void TaskDesk::answer(Message& lease, const FormBytes& form) {
+  if (!with_.sender.reply(lease, form.bytes(), kPlainSend, Deadline::min())) {
+    return lease.done(form.text());
+  }
   if (lease.valid()) lease.done();
 }
 

@@ -9,6 +9,7 @@
 
 #include <beeline/task.h>
 
+#include "src/agent/form_bytes.h"
 #include "src/agent/own_life.h"
 #include "src/agent/peer_links.h"
 #include "src/receive/receiver.h"
@@ -50,7 +51,7 @@ class TaskDesk {
  private:
   // The life of the parent that has given the task has ended.
   [[nodiscard]] bool has_lost_parent(shm::EntryIndex at) const;
-  void answer(Message& lease, std::string_view form);
+  void answer(Message& lease, const FormBytes& form);
   // Begins the next task that is sound, and passes it on; does nothing where there is none.
   template <typename Use>
   void begin_next(Use&& use);

@@ -294,17 +294,17 @@ Seeds takeover_seeds() {
 // ---- Tasks --------------------------------------------------------------------------------------
 
 Seeds task_seeds() {
-  const auto input = [](const std::string& form) { return Input(form.begin(), form.end()); };
+  const auto input = [](std::string_view form) { return Input(form.begin(), form.end()); };
   const auto with = [&](std::string form, std::size_t at, std::uint32_t lie) {
     std::memcpy(form.data() + at, &lie, sizeof(lie));
     return input(form);
   };
   constexpr std::size_t kPairs = offsetof(shm::TaskHead, pairs);
-  const std::string task = encode(Task{.id = "1", .params = {{"a", "b"}, {"c", ""}}});
-  const std::string result = encode(TaskResult{.output = "out", .metadata = {{"a", "b"}}});
+  const std::string task(encode(Task{.id = "1", .params = {{"a", "b"}, {"c", ""}}}).text());
+  const std::string result(encode(TaskResult{.output = "out", .metadata = {{"a", "b"}}}).text());
   return {{"task", input(task)},
           {"result", input(result)},
-          {"failure", input(encode_failure("why"))},
+          {"failure", input(encode_failure("why").text())},
           {"task_of_more_pairs_than_bytes", with(task, kPairs, 0x7fffffff)},
           {"task_with_a_text_beyond_the_end", with(task, sizeof(shm::TaskHead), 0xffffffff)},
           {"result_of_pairs_that_overflow", with(result, kPairs + 4, 0xffffffff)}};
