@@ -115,8 +115,10 @@ shm::EntryIndex Intake::wait_for(const Filter& filter, std::int64_t deadline_ns,
     return at != shm::kNoEntry || life_.is_down() || stop();
   };
   const auto is_alone = [&] { return (at = take_alone(filter)) != shm::kNoEntry; };
+  // A task, or one of several messages, is not taken alone.
+  const auto look = [&] { return is_alone() || (drain_turn() && is_over()); };
   const auto glance = [this] { return receiver_.calls_for_turn(); };
-  if (!sleeper_.is_armed() && sleeper_.waiter().glimpse(is_alone, glance)) return at;
+  if (!sleeper_.is_armed() && sleeper_.waiter().glimpse(look, glance)) return at;
   sleeper_.wait_with(deadline_ns, is_alone, is_over, glance);
   return at;
 }

@@ -12,7 +12,8 @@ Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOpt
   stopped_ = false;
   if (life_.is_forked()) return fail(ErrorCode::kClosed, life_.why_down());
   const auto is_over = [&] {
-    return stopped_ || std::chrono::steady_clock::now() >= options.until;
+    if (stopped_ || options.until == Deadline::max()) return stopped_;
+    return std::chrono::steady_clock::now() >= options.until;
   };
   while (handled < options.most && !is_over()) {
     const Deadline next = questions_.call_answered();
