@@ -10,6 +10,7 @@
 #include "bench/primitives.h"
 #include "bench/scale.h"
 #include "bench/throughput.h"
+#include "bench/together.h"
 #include "bench/wake.h"
 
 namespace beeline::bench {
@@ -21,6 +22,7 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_throughput());
   all.push_back(make_fanin());
   all.push_back(make_fanout());
+  all.push_back(make_together());
   all.push_back(make_wake());
   all.push_back(make_inbox());
   all.push_back(make_primitives());

@@ -26,7 +26,7 @@ enum class Carry : std::uint8_t {
 };
 
 // The means of measuring the machine's own limit.
-enum class LimitKind : std::uint8_t { kCacheLine, kFutex, kEventFd };
+enum class LimitKind : std::uint8_t { kCacheLine, kFutex, kEventFd, kFutexes };
 
 // The players of a run. One process plays ping and one pong; in a larger run, those from number 2
 // on play with pong.
@@ -71,6 +71,7 @@ struct Case {
   // A sleeping side is limited by the object that it sleeps on, a spinning one by the cache line.
   [[nodiscard]] LimitKind limit() const {
     if (events) return LimitKind::kEventFd;
+    if (carry == Carry::kExecute && members > 2) return LimitKind::kFutexes;
     return mode == WaitMode::kSleep ? LimitKind::kFutex : LimitKind::kCacheLine;
   }
 };
@@ -144,6 +145,8 @@ struct Outcome {
       return "futex";
     case LimitKind::kEventFd:
       return "eventfd";
+    case LimitKind::kFutexes:
+      return "futexes";
   }
   return "unknown";
 }

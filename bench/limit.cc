@@ -52,6 +52,35 @@ std::uint32_t await_change(Way way, std::uint32_t old) {
 Way to_pong(Board& board, LimitKind kind) { return {board.ping, kind, board.events[1]}; }
 Way to_ping(Board& board, LimitKind kind) { return {board.pong, kind, board.events[0]}; }
 
+// The word for one of several other sides.
+Way call_of(Board& board, std::size_t number) {
+  return {board.calls[number], LimitKind::kFutex, -1};
+}
+
+void play_crowd_ping(Board& board, double seconds, Histogram& histogram) {
+  const auto call_all = [&](std::uint32_t value) {
+    for (std::size_t i = 1; i < board.members; ++i) store(call_of(board, i), value);
+  };
+  const auto others = static_cast<std::uint32_t>(board.members - 1);
+  std::uint32_t answers = 0;
+  time_rounds(seconds, histogram, [&](std::uint32_t number) {
+    call_all(number);
+    const std::uint32_t due = answers + others;
+    while (answers != due) answers = await_change(to_ping(board, LimitKind::kFutex), answers);
+    return true;
+  });
+  call_all(kEnd);
+}
+
+void play_crowd_pong(Board& board, Side side) {
+  for (std::uint32_t last = 0;;) {
+    last = await_change(call_of(board, number_of(side)), last);
+    if (last == kEnd) return;
+    board.pong.value.fetch_add(1, std::memory_order_release);
+    (void)os::futex_wake_all(&board.pong.value);
+  }
+}
+
 }  // namespace
 
 void play_limit_ping(Board& board, LimitKind kind, double seconds, Histogram& histogram) {
@@ -77,12 +106,19 @@ void play_limit_pong(Board& board, LimitKind kind) {
 
 void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
                 std::uint32_t point) {
-  // Each side resets the word that it writes, so that a second limit of a run starts as the first.
+  // Each side resets a word before anybody waits for it, so that a second limit of a run starts as
+  // the first.
   if (side == Side::kPing) board.ping.value.store(0, std::memory_order_relaxed);
   if (side == Side::kPong) board.pong.value.store(0, std::memory_order_relaxed);
+  board.calls[number_of(side)].value.store(0, std::memory_order_relaxed);
   meet(board, side, point);
-  if (side == Side::kPing) play_limit_ping(board, kind, seconds, histogram);
-  if (side == Side::kPong) play_limit_pong(board, kind);
+  if (kind == LimitKind::kFutexes) {
+    if (side == Side::kPing) play_crowd_ping(board, seconds, histogram);
+    if (side != Side::kPing) play_crowd_pong(board, side);
+  } else {
+    if (side == Side::kPing) play_limit_ping(board, kind, seconds, histogram);
+    if (side == Side::kPong) play_limit_pong(board, kind);
+  }
   meet(board, side, point + 1);
 }
 

@@ -4,6 +4,8 @@
 // cache line  both sides spin on a line that only the other side writes
 // futex       both sides sleep on a word that only the other side writes
 // eventfd     both sides sleep in poll() on an eventfd that only the other side writes
+// futexes     one side wakes each of all others by a word of its own, and sleeps on the one word in
+//             which they count their answers
 
 #include <memory>
 

@@ -31,6 +31,7 @@ struct Board {
   LoneWord pong;
   LoneWord order;     // written by the ping side: the next order to the others
   LoneWord arrivals;  // rises with each arrival at a meeting point, if more than two meet
+  std::array<LoneWord, kMostMembers> calls;    // written by the ping side, each for one other side
   std::array<LoneWord, kMostMembers> reached;  // the last meeting point of each side
   std::array<std::array<char, 512>, kMostMembers> failure{};
 

@@ -203,6 +203,17 @@ TEST_F(BenchTest, FanOutSendsAndBroadcasts) {
   EXPECT_EQ(found[1].value("by", ""), "broadcast");
 }
 
+TEST_F(BenchTest, TasksForSeveralChildrenAreNextToAsManyFutexes) {
+  const auto found = rows({"together", "--children", "1,3", "--seconds", "0.05"});
+  ASSERT_EQ(found.size(), 2U);
+  for (const json& each : found) {
+    expect_all(each, kConditions);
+    expect_positive(each, {"/children", "/rtt_ns/p50", "/limit_rtt_ns/p50", "/ratio_p50"});
+  }
+  EXPECT_EQ(found[0].value("limit_by", ""), "futex");
+  EXPECT_EQ(found[1].value("limit_by", ""), "futexes");
+}
+
 TEST_F(BenchTest, WakeIsNextToTheRawPrimitive) {
   const auto found = rows({"wake", "--seconds", "0.05"});
   ASSERT_EQ(found.size(), 2U);
@@ -305,9 +316,9 @@ TEST_F(BenchTest, TablesNameTheColumnsOfEachTest) {
                        "/columns/0/is_size", "/columns/0/is_left"});
     names.push_back(table.value("table", ""));
   }
-  const std::vector<std::string> expected{"limit",  "latency", "throughput", "fanin",
-                                          "fanout", "wake",    "inbox",      "primitives",
-                                          "scale",  "idle",    "peers"};
+  const std::vector<std::string> expected{"limit",      "latency",  "throughput", "fanin",
+                                          "fanout",     "together", "wake",       "inbox",
+                                          "primitives", "scale",    "idle",       "peers"};
   EXPECT_EQ(names, expected);
 }
 
