@@ -138,7 +138,7 @@ Operation SyscallAgentTest::successor_operation() {
                 expect_balance(*near_);
                 expect_as_before();
               },
-          .short_step = 1};
+          .short_step = 3};
 }
 
 Operation SyscallAgentTest::first_send_operation() {
@@ -260,7 +260,7 @@ Operation SyscallAgentTest::event_operation() {
                 message.reset();
                 expect_as_before();
               },
-          .short_step = 1};
+          .short_step = 3};
 }
 
 Operation SyscallAgentTest::detach_operation() {

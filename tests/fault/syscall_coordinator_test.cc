@@ -279,7 +279,7 @@ Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
                 expect_as_before();
               },
           .whose = whose,
-          .short_step = is_own ? 0U : 1U};
+          .short_step = is_own ? 1U : 3U};
 }
 
 // Only the coordinator is above this agent; it writes the escalation down.

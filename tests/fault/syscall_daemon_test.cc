@@ -95,7 +95,7 @@ TEST_F(SyscallDaemonTest, TheKeeperRestartsTheCoordinatorWhateverFails) {
                               await_as_before();
                             },
                         .whose = Injector::Whose::kOthers,
-                        .short_step = 1});
+                        .short_step = 3});
   });
 }
 
@@ -127,14 +127,14 @@ TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
                .prepare = lower_limit,
                .act = start,
                .check = check,
-               .short_step = 2});
+               .short_step = 6});
     sweep.run({.name = "start of a hive: keeper and coordinator",
                .least_calls = 60,
                .act = start,
                .check = check,
                .whose = Injector::Whose::kOthers,
                .from_call = SYS_pipe2,
-               .short_step = 3});
+               .short_step = 9});
   });
 }
 

@@ -27,7 +27,7 @@ class SyscallLettersTest : public SyscallTest {
                 },
             .whose = Injector::Whose::kOthers,
             .from_call = SYS_lseek,  // into a segment; earlier calls are as in `beeline dlq ls`
-            .short_step = 8};
+            .short_step = 16};
   }
   Ending give(const Words& words) {
     ++ordered_;
@@ -145,7 +145,7 @@ TEST_F(SyscallLettersTest, ALetterOfTheDeadIsSentOnAndThenLetGo) {
       await_as_before();
     };
     send_on.from_call = SYS_socket;  // before this call the tool is being loaded
-    send_on.short_step = 11;
+    send_on.short_step = 22;
     sweep_alike(sweep, send_on);
   });
 }

@@ -81,7 +81,7 @@ class SyscallToolsTest : public SyscallTest {
 
 TEST_F(SyscallToolsTest, AToolThatSendsSaysWhatFailed) {
   sweep_hive(100, [this](SyscallSweep& sweep) {
-    sweep_alike(sweep, tool({"beeline", "send", "far", "hello"}, 60, 2));
+    sweep_alike(sweep, tool({"beeline", "send", "far", "hello"}, 60, 6));
     sweep_alike(sweep, tool({"beeline", "bcast", "hello"}, 60, 10));
     const std::string command = R"({"do":"send","to":"far","body":"hello"})";
     sweep_alike(sweep,
@@ -98,7 +98,7 @@ TEST_F(SyscallToolsTest, AToolThatReceivesLosesNothing) {
     for (const char* verb : {"recv", "reply"}) {
       Words words{"beeline", verb, "worker", "--count", "1", "--timeout", "5s"};
       if (verb == std::string_view("reply")) words.emplace_back("--echo");
-      sweep_alike(sweep, worker(words, 60, 12), kLastLife);
+      sweep_alike(sweep, worker(words, 60, 20), kLastLife);
     }
   });
 }
@@ -117,7 +117,7 @@ TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
     sweep_alike(sweep, tool({"beeline", "inbox", "holder"}, 60, 16));
     sweep_alike(sweep, tool({"beeline", "info", "holder"}, 60, 20));
     sweep_alike(sweep, tool({"beeline", "route", "far", "holder"}, 8, 4));
-    Operation doctor = tool({"beeline", "doctor"}, 20, 4, SYS_memfd_create);
+    Operation doctor = tool({"beeline", "doctor"}, 20, 24, SYS_memfd_create);
     doctor.check = [this](const Ending& ending) {
       expect_one_text(ending);
       clear_trial_file();
@@ -127,7 +127,7 @@ TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
     sweep_alike(sweep, tool({"beeline", "dlq", "show", id_text(letter)}, 60, 40));
     const std::string saved = hive_->directory() + "/saved";
     const Words of_far{"shm-dump", "--agent", "far"};
-    sweep_alike(sweep, tool(of_far, 20, 2, SYS_getdents64));
+    sweep_alike(sweep, tool(of_far, 20, 5, SYS_getdents64));
     sweep_alike(sweep,
                 tool({"shm-dump", "--agent", "far", "--save", saved}, 30, 8, SYS_getdents64));
     if (HasFailure()) return;
@@ -149,10 +149,10 @@ TEST_F(SyscallToolsTest, AHiveGoesUpAndDownOrTheToolSaysWhyNot) {
       nest.clear();
     };
     const std::string group = std::to_string(::getegid());
-    Operation go_up = tool({"beeline", "up", "--group", group}, 60, 6, SYS_memfd_create);
+    Operation go_up = tool({"beeline", "up", "--group", group}, 60, 12, SYS_memfd_create);
     go_up.check = clear;
     sweep.run(go_up);
-    Operation go_down = tool({"beeline", "down"}, 20, 3);
+    Operation go_down = tool({"beeline", "down"}, 20, 5);
     go_down.prepare = up;
     go_down.check = clear;
     sweep.run(go_down);
@@ -164,7 +164,7 @@ TEST_F(SyscallToolsTest, AHiveOfACommandLeavesNothing) {
   ::setenv("TMPDIR", nest.path().c_str(), 1);
   run_filtered(20, [&](SyscallSweep& sweep) {
     const Words words{"beeline", "run", "--", "echo", "done"};
-    Operation run = tool(words, 60, 20, SYS_signalfd4);
+    Operation run = tool(words, 60, 40, SYS_signalfd4);
     run.act = [this, words]() -> Ending {
       said_ = test::run(words);
       EXPECT_LE(said_.code, 127) << "it crashed";  // 126, 127: the command does not start

@@ -41,8 +41,9 @@ struct Options {
   int jobs = 2;
 };
 
-bool is_wanted(const Options& options, const std::string& name) {
-  return options.scenario.empty() || options.scenario == name;
+bool is_wanted(const Options& options, const std::string& name, bool is_long) {
+  if (!options.scenario.empty()) return options.scenario == name;
+  return options.run_long || options.floors || !is_long;
 }
 
 Effort effort_of(const Options& options) {
@@ -63,23 +64,23 @@ std::vector<Row> run_sweeps(const Options& options) {
   const Effort effort = effort_of(options);
   if (!options.at) {
     for (const Pair& pair : pairs()) {
-      if (!is_wanted(options, pair.name)) continue;
+      if (!is_wanted(options, pair.name, pair.is_long)) continue;
       tasks.push_back({pair.name, [&pair, effort] { return sweep_pair(pair, effort); }});
       rows.push_back({pair.name, nullptr, {}});
     }
     for (const Standstill& one : standstills()) {
-      if (!is_wanted(options, one.pair.name)) continue;
+      if (!is_wanted(options, one.pair.name, one.pair.is_long)) continue;
       tasks.push_back({one.pair.name, [&one, effort] { return sweep_standstill(one, effort); }});
       rows.push_back({one.pair.name, nullptr, {}});
     }
     for (const Race& race : races()) {
-      if (!is_wanted(options, race.name)) continue;
+      if (!is_wanted(options, race.name, false)) continue;
       tasks.push_back({race.name, [&race, effort] { return sweep_race(race, effort); }});
       rows.push_back({race.name, nullptr, {}});
     }
   }
   for (const Scenario& scenario : scenarios()) {
-    if (!is_wanted(options, scenario.name)) continue;
+    if (!is_wanted(options, scenario.name, scenario.is_long)) continue;
     tasks.push_back({scenario.name, [&] { return sweep_scenario(scenario, options.at); }});
     rows.push_back({scenario.name, &scenario, {}});
   }

@@ -28,7 +28,7 @@ Operation take_over() {
               throw RigError{"the take-over did not come to its end"};
             }
           },
-          "empty one half full wrapped mixed table-full handed-over fifo strict"};
+          "empty one* half* full* wrapped* mixed table-full handed-over fifo* strict*"};
 }
 
 // A liar claims to have taken and finished all messages in the lanes, and its sender has read that.
@@ -138,10 +138,10 @@ Operation set_word() {
 std::vector<Operation> other_operations() {
   constexpr std::uint64_t kBeyond = ~0ULL;  // of all that was ever published
   return {take_over(),
-          take_over_from_liar("take-over-behind", 0, std::nullopt, "wrapped mixed handed-over"),
-          take_over_from_liar("take-over-beyond", kBeyond, std::nullopt, "half wrapped mixed"),
+          take_over_from_liar("take-over-behind", 0, std::nullopt, "wrapped* mixed* handed-over"),
+          take_over_from_liar("take-over-beyond", kBeyond, std::nullopt, "half wrapped* mixed"),
           // Nothing was taken, the sender was told that all was, and now no record of it is left.
-          take_over_from_liar("take-over-nowhere", kBeyond, kBeyond, "one half full"),
+          take_over_from_liar("take-over-nowhere", kBeyond, kBeyond, "one* half* full"),
           forget_link(), publish_records("publish-two", 0, 1),
           publish_records("publish-again", 1, 2), publish_records("publish-many", 12, 1),
           set_word()};

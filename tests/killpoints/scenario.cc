@@ -56,7 +56,9 @@ const std::vector<Scenario>& scenarios() {
     for (const Operation& operation : operations()) {
       std::istringstream names(operation.bases);
       for (std::string name; names >> name;) {
-        found.push_back({operation.name + "/" + name, &base_named(name), &operation});
+        const bool is_long = name.back() == '*';
+        if (is_long) name.pop_back();
+        found.push_back({operation.name + "/" + name, &base_named(name), &operation, is_long});
       }
     }
     return found;
@@ -67,10 +69,12 @@ const std::vector<Scenario>& scenarios() {
 const std::vector<Pair>& pairs() {
   static const std::vector<Pair> all = [] {
     std::vector<Pair> found;
+    // finish-all begins with the drain and the cycle, so its pairs have nearly all of their states.
     for (const char* base : {"half", "wrapped", "mixed", "handed-over", "fifo"}) {
       for (const char* sender : {"send-inline", "send-slab", "send-urgent"}) {
         for (const char* receiver : {"drain", "cycle", "finish-all"}) {
           found.push_back(pair_of(sender, receiver, base));
+          found.back().is_long = std::string_view(receiver) != "finish-all";
         }
       }
     }
@@ -103,6 +107,12 @@ const std::vector<Standstill>& standstills() {
     return found;
   }();
   return all;
+}
+
+bool is_for_long_form(std::string_view name) {
+  const auto is_it = [&](const auto& one) { return one.name == name && one.is_long; };
+  return std::any_of(scenarios().begin(), scenarios().end(), is_it) ||
+         std::any_of(pairs().begin(), pairs().end(), is_it);
 }
 
 namespace {

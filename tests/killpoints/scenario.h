@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/killpoints/rig.h"
@@ -30,10 +31,11 @@ using Step = std::function<void(Rig&)>;
 struct Operation {
   std::string name;
   Actor actor = Actor::kSender;
-  Step arrange;         // its needs beyond the base
-  Step operate;         // stepped: only calls of the engine
-  Step after;           // the ledger follows
-  std::string bases{};  // names of its bases, separated by spaces
+  Step arrange;  // its needs beyond the base
+  Step operate;  // stepped: only calls of the engine
+  Step after;    // the ledger follows
+  // Names of its bases, separated by spaces. Those with a star are swept in the long form alone.
+  std::string bases{};
   bool leases = false;  // it leases the messages that it finishes
   // The other end can run while this one stands still. False if the other end has ended, or if
   // there is none: a reader of the directory of a standing coordinator sees the states that the
@@ -45,6 +47,7 @@ struct Scenario {
   std::string name;  // operation/base
   const Base* base = nullptr;
   const Operation* operation = nullptr;
+  bool is_long = false;  // swept in the long form alone
 };
 
 // An operation of the sender and one of the receiver at the same time.
@@ -53,6 +56,7 @@ struct Pair {
   const Base* base = nullptr;
   const Operation* sender = nullptr;
   const Operation* receiver = nullptr;
+  bool is_long = false;
 };
 
 // One of a pair is stopped while the other runs.
@@ -71,6 +75,8 @@ struct Standstill {
 [[nodiscard]] const std::vector<Pair>& pairs();
 // For every operation with a peer that can go on meanwhile.
 [[nodiscard]] const std::vector<Standstill>& standstills();
+// The name is that of a scenario or a pair.
+[[nodiscard]] bool is_for_long_form(std::string_view name);
 
 // A world in which everything is ready for the operation. Messages that it sends are planned.
 [[nodiscard]] std::unique_ptr<Rig> arrange(const Scenario& scenario);
