@@ -36,6 +36,7 @@ class Bug:
     name: str
     caught: str = ""
     fuzzed: str = ""
+    is_long: bool = False
     edits: list = dataclasses.field(default_factory=list)
 
 
@@ -49,6 +50,8 @@ def read_bugs(path):
             bugs.append(Bug(rest.partition(":")[0]))
         elif kind in ("caught", "fuzzed"):
             setattr(bugs[-1], kind, rest)
+        elif kind == "long":
+            bugs[-1].is_long = True
         elif kind == "in":
             bugs[-1].edits.append(Edit(rest, number))
         elif kind in ("|", "-", "+"):
@@ -166,8 +169,8 @@ def main():
         unseen.discard(name)
     if unseen:
         sys.exit(f"{LIST}: bugs in files that are not copied: {', '.join(sorted(unseen))}")
-    rows = (f'SeededBug{{{number}, "{bug.name}", "{bug.caught}", "{bug.fuzzed}"}},\n'
-            for number, bug in enumerate(bugs, 1))
+    rows = (f'SeededBug{{{number}, "{bug.name}", "{bug.caught}", "{bug.fuzzed}", '
+            f'{str(bug.is_long).lower()}}},\n' for number, bug in enumerate(bugs, 1))
     write(out / "bugs.inc", "".join(rows))
 
 

@@ -11,6 +11,7 @@ struct SeededBug {
   std::string_view name;
   std::string_view caught;  // by this test
   std::string_view fuzzed;  // and by this fuzz target (fuzz_test.cc), if it is named
+  bool is_long = false;     // its test takes long to fail
 };
 
 inline constexpr auto kSeededBugs = std::to_array<SeededBug>({
