@@ -29,9 +29,10 @@ quick:
 test: setup
 	scripts/run-tests release asan tsan
 
-# The long forms of all proofs: every test with Clang, whole hives of threads under the thread
-# sanitizer, every kill point, memory orders, models and their mutants, a neighbour, minutes of
-# libFuzzer for each target, branch coverage. scripts/soak STEP... runs some of them.
+# The long forms of all proofs: every test with Clang, whole hives of processes under the address
+# sanitizer and of threads under the thread sanitizer, every kill point, memory orders, models and
+# their mutants, a neighbour, minutes of libFuzzer for each target, branch coverage. scripts/soak
+# STEP... runs some of them.
 soak:
 	scripts/soak
 
@@ -51,5 +52,5 @@ tidy: setup
 	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
 
 clean:
-	rm -rf build build-dev build-quick build-debug build-asan build-tsan build-tsan-all \
-	  build-clang build-fuzz build-coverage
+	rm -rf build build-dev build-quick build-debug build-asan build-asan-all build-tsan \
+	  build-tsan-all build-clang build-fuzz build-coverage

@@ -1,13 +1,16 @@
 # beeline_add_test(<name> SOURCES <file>... [LABELS <label>...] [TIMEOUT <seconds>]
-#                  [LIBRARIES <target>...] [PROGRAMS <target>...] [PARTS <part>=<filter>...])
+#                  [COST <seconds>] [LIBRARIES <target>...] [PROGRAMS <target>...]
+#                  [PARTS <part>=<filter>...])
 #
 # Builds one GoogleTest program and registers it as one ctest test of the same name. A run in which
 # a test was skipped and none failed exits with 77 (tests/test_main.cc) and shows as Skipped.
 #
 # LABELS    unit: also built and run by `make quick`; tsan: also built and run under the thread
 #           sanitizer; threads: that in `make soak` only; noasan: not run under the address
-#           sanitizer; soak: has a longer form when BEELINE_SOAK=1 is in the environment.
+#           sanitizer; asan-all: that in `make soak` only; soak: has a longer form when
+#           BEELINE_SOAK=1 is in the environment.
 # TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
+# COST      of the longest tests, with their parts: ctest starts those first also in a new tree.
 # PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
 # PARTS     for the longest tests: those that match <filter> become a ctest test of their own,
 #           <part>_test, which runs beside the rest of the program.
@@ -26,7 +29,8 @@ add_custom_target(tsan-tests)
 add_custom_target(threads-tests)
 
 function(beeline_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;PROGRAMS;PARTS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg
+    "" "TIMEOUT;COST" "SOURCES;LABELS;LIBRARIES;PROGRAMS;PARTS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "beeline_add_test(${name}): needs SOURCES, and does not know: "
       "${arg_UNPARSED_ARGUMENTS}")
@@ -46,6 +50,9 @@ function(beeline_add_test name)
   endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  if(BEELINE_SANITIZE AND "noasan" IN_LIST arg_LABELS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   if(arg_PROGRAMS)
     add_dependencies(${name} ${arg_PROGRAMS})
   endif()
@@ -76,4 +83,7 @@ function(beeline_add_test name)
     TIMEOUT ${timeout}
     SKIP_RETURN_CODE 77
     ENVIRONMENT "BEELINE_BIN=${PROJECT_BINARY_DIR}/bin;BEELINE_SOURCE=${PROJECT_SOURCE_DIR}")
+  if(arg_COST)
+    set_tests_properties(${name} ${parts} PROPERTIES COST ${arg_COST})
+  endif()
 endfunction()

@@ -1,12 +1,18 @@
-// The main function of every test program. It differs from GoogleTest's own in two things. A
-// program may be started again as a helper process of one of its tests (main_hook.h). And a run
-// that skipped a test has an exit code of its own, because a skipped proof is not a proof and CI
-// counts it. ctest could look for the word in the output instead, but then a run with one test
-// skipped and another one failed would count as skipped.
+// The main function of every test program. It differs from GoogleTest's own in three things. A
+// program may be started again as a helper process of one of its tests (main_hook.h). A run that
+// skipped a test has an exit code of its own, because a skipped proof is not a proof and CI counts
+// it. ctest could look for the word in the output instead, but then a run with one test skipped and
+// another one failed would count as skipped. And BEELINE_THREADS_ALONE=1 leaves out the half of the
+// tests that plays with processes what the other half plays with threads: the preset asan sets it,
+// because the sanitizer sees the same code in both.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "tests/main_hook.h"
 
@@ -25,6 +31,30 @@ class SkipReporter : public testing::EmptyTestEventListener {
   }
 };
 
+bool asks_for_threads_alone() {
+  const char* const text = std::getenv("BEELINE_THREADS_ALONE");
+  return text != nullptr && std::string_view(text) == "1";
+}
+
+// A test of processes that has no twin with threads stays.
+void leave_out_twins() {
+  constexpr std::string_view kThreads = "/Threads";
+  std::set<std::string> twins;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const std::string name = std::string(suite.name()) + "." + suite.GetTestInfo(j)->name();
+      if (!name.ends_with(kThreads)) continue;
+      twins.insert(name.substr(0, name.size() - kThreads.size()) + "/Processes");
+    }
+  }
+  std::string filter = testing::GTEST_FLAG(filter);
+  if (filter.find('-') == std::string::npos) filter += '-';
+  for (const std::string& twin : twins) filter += ':' + twin;
+  testing::GTEST_FLAG(filter) = filter;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -33,6 +63,7 @@ int main(int argc, char** argv) {
     if (status >= 0) return status;
   }
   testing::InitGoogleTest(&argc, argv);
+  if (asks_for_threads_alone()) leave_out_twins();
   testing::UnitTest::GetInstance()->listeners().Append(new SkipReporter);
   const int status = RUN_ALL_TESTS();
   if (status != 0) return status;
