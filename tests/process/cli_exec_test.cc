@@ -109,8 +109,8 @@ TEST_F(CliExec, ATimeoutEndsTheCommand) {
 }
 
 TEST_F(CliExec, ASignalToExecEndsTheCommandAndSoDoesItsDeath) {
+  const Program replier(worker("echo $$ >$TMPDIR/pid; sleep 1000"));
   for (const int number : {SIGINT, SIGKILL}) {
-    const Program replier(worker("echo $$ >$TMPDIR/pid; sleep 1000"));
     Program giver(with_program({"exec", "worker", "x"}));
     wait_for_file("pid");
     giver.signal(number);
