@@ -153,6 +153,7 @@ void Sleeper::arm_for_poll() {
 }
 
 void Sleeper::fall_asleep() {
+  armed_ = false;  // this look needs no second one because a place may be free: it drains the lanes
   waiter_.fall_asleep();
   last_look();
   armed_ = true;

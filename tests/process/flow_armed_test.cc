@@ -2,6 +2,8 @@
 // wait here ends with an event, not with a time.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/support/hive_test.h"
 #include "tests/support/user_epoll.h"
@@ -127,6 +129,26 @@ TEST_P(FlowArmed, AWishForSpaceWakesAndCountsWhatWasTakenBeforeIt) {
   EXPECT_EQ(loop.poll().spaces, 1U) << "it was taken before the wish";
   shared.over.raise();
   troupe().wait_all(patience());
+}
+
+TEST_P(FlowArmed, APollOfAFullInboxLeavesNothingToWakeFor) {
+  AttachOptions options = named("hoarder");
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(agent->send("hoarder", "filling"));
+  std::vector<Message> held;
+  while (auto message = agent->try_receive()) held.push_back(std::move(*message));
+  ASSERT_LT(held.size(), 16U) << "the others wait in the lane";
+  UserEpoll epoll(agent->fd(), true);
+  int woken = 0;
+  do {
+    EXPECT_EQ(agent->loop().poll().messages, 0U);
+  } while (epoll.wait(after(20ms)) && ++woken < 5);
+  EXPECT_LT(woken, 5) << "each poll wakes for the next one";
+  held.front().done();
+  EXPECT_TRUE(epoll.wait(after(kLost))) << "a place is free";
+  EXPECT_TRUE(agent->try_receive());
 }
 
 }  // namespace
