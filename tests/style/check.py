@@ -29,6 +29,8 @@ IN_PROCESS_FOLDERS = ("src/agent/", "tests/", "bench/")
 ATOMIC_HEADER = "shm/atomic.h"
 
 STD = r"<[a-z_]+>"
+# The headers of the C interface need these.
+C_STD = r"<std(bool|def|int)\.h>|<string\.h>"
 OWN = r'"%s/[^"]+"'
 SYSTEM = r"<((sys|linux|netinet|arpa)/)?\w+\.h>"
 # The headers that every module uses for errors.
@@ -36,7 +38,7 @@ RESULT = r"<tl/expected\.hpp>|<beeline/result\.h>"
 # The headers that the files of a folder may include.
 ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
-    ("include/beeline/", (STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
+    ("include/beeline/", (STD, C_STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
     ("src/os/", (STD, SYSTEM, RESULT, OWN % "src/os")),
 )
 FORBIDDEN_INCLUDES = (
