@@ -4,6 +4,7 @@
 Prints `file:line: rule: message` for each violation and exits with 1 if there is one. With a
 folder, such as `src/os/`, it prints only the violations of the files in it."""
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -21,11 +22,11 @@ MAX_MEMBER_FUNCTIONS = 60
 # In each hundred words of the comments of a file. One such word is allowed in any file.
 MAX_HIDING_WORDS = 0.3
 
-CPP_FOLDERS = ("shm/", "src/", "tools/", "bench/", "tests/")
+CPP_FOLDERS = ("shm/", "src/", "bindings/", "tools/", "bench/", "tests/")
 # The message path: nothing may touch its memory but through the names of shm/atomic.h.
 SEGMENT_FOLDERS = ("shm/", "src/wake/", "src/send/", "src/receive/")
 # Folders in which threads of one process may share a plain atomic.
-IN_PROCESS_FOLDERS = ("src/agent/", "tests/", "bench/")
+IN_PROCESS_FOLDERS = ("src/agent/", "bindings/", "tests/", "bench/")
 ATOMIC_HEADER = "shm/atomic.h"
 
 STD = r"<[a-z_]+>"
@@ -40,12 +41,14 @@ ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
     ("include/beeline/", (STD, C_STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
     ("src/os/", (STD, SYSTEM, RESULT, OWN % "src/os")),
+    # The Python package sees the engine through the C interface alone. SYSTEM has <Python.h>.
+    ("bindings/python/", (STD, SYSTEM, r"<beeline/c(/\w+)?\.h>", OWN % "bindings/python")),
 )
 FORBIDDEN_INCLUDES = (
     ("src/send/", (OWN % "src/receive", OWN % "src/control")),
     ("src/receive/", (OWN % "src/send", OWN % "src/control")),
 )
-CLASS_FOLDERS = ("shm/", "src/", "include/", "tools/", "bench/")
+CLASS_FOLDERS = ("shm/", "src/", "include/", "bindings/", "tools/", "bench/")
 
 RAW_ATOMIC = re.compile(
     r"\bstd::atomic\b|\bstd::atomic_\w+|\batomic_(thread|signal)_fence\b|\b__(atomic|sync)_\w+"
@@ -72,7 +75,7 @@ def is_source(name):
     base = name.rsplit("/", 1)[-1]
     return (
         is_cpp(name)
-        or name.endswith((".cmake", ".py", ".in"))
+        or name.endswith((".cmake", ".py", ".pyi", ".in"))
         or base in ("CMakeLists.txt", "Makefile")
         or ("." not in base and name.startswith(("scripts/", ".ci/", "tests/")))
     )
@@ -105,6 +108,20 @@ def check_functions(name, text):
                 yield first, "function-length", f"{length} lines, at most {MAX_FUNCTION_LINES}"
     except cpp_text.UnbalancedBraces as error:
         yield error.line, "braces", "the checker cannot pair the braces"
+
+
+def check_python_functions(name, text):
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        yield error.lineno, "syntax", "the checker cannot read it"
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, comments.FUNCTIONS):
+            length = node.end_lineno - node.lineno + 1
+            if length > MAX_FUNCTION_LINES:
+                message = f"{length} lines, at most {MAX_FUNCTION_LINES}"
+                yield node.lineno, "function-length", message
 
 
 def check_classes(name, text):
@@ -260,6 +277,8 @@ def check_all(files):
             checks += [check_text, check_wording]
         if name.endswith(".md") and not name.startswith(PAST):
             checks.append(check_wording)
+        if name.endswith((".py", ".pyi")):
+            checks.append(check_python_functions)
         if is_cpp(name):
             checks += [
                 check_functions, check_classes, check_forms, check_atomics, check_includes,

@@ -291,6 +291,15 @@ class Rules(unittest.TestCase):
         self.assertEqual(violations("src/os/a.cc", "// " + "x" * 98), ["1:columns"])
         self.assertEqual(violations("src/os/a.cc", "// " + "x" * 97), [])
 
+    def test_lengths_in_python(self):
+        for kind in ("def", "async def"):
+            function = f"{kind} f():\n" + "    pass\n" * 69
+            self.assertEqual(violations("bindings/python/a.py", function), [])
+            longer = function + "    pass\n"
+            self.assertEqual(violations("bindings/python/a.py", longer), ["1:function-length"])
+        self.assertEqual(violations("bindings/python/a.pyi", "# " + "x" * 99), ["1:columns"])
+        self.assertEqual(violations("a.py", "def f(:\n"), ["1:syntax"])
+
     def test_raw_atomics(self):
         for line in ("std::atomic<int> a;", "std::atomic_ref r(a);", "__atomic_load(a);"):
             for folder in ("shm", "src/wake", "src/send", "src/receive", "src/control", "tools"):
@@ -328,6 +337,10 @@ class Rules(unittest.TestCase):
             self.assertFalse(allowed("include/beeline/a.h", target), target)
         self.assertTrue(allowed("src/os/a.cc", "<sys/mman.h>"))
         self.assertFalse(allowed("src/os/a.cc", "<boost/interprocess/mapped_region.hpp>"))
+        for target in ("<Python.h>", "<vector>", "<beeline/c.h>", "<beeline/c/loop.h>"):
+            self.assertTrue(allowed("bindings/python/core/a.cc", target), target)
+        for target in ("<beeline/agent.h>", '"src/os/b.h"', "<fmt/format.h>"):
+            self.assertFalse(allowed("bindings/python/core/a.cc", target), target)
         self.assertTrue(allowed("src/os/a.cc", "<beeline/result.h>"))
         for target in ('"shm/b.h"', '"src/wake/b.h"', "<beeline/b.h>", "<fmt/format.h>"):
             self.assertFalse(allowed("src/os/a.cc", target), target)

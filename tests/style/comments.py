@@ -5,6 +5,8 @@ import re
 
 import cpp_text
 
+# The functions of Python.
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # A sentence that opens with one of these hides its actor.
 OPENERS = "Of|Whoever|Whom|Who|What|Where"
 _OPENING = re.compile(
@@ -69,7 +71,7 @@ def _docstrings(source):
     except SyntaxError:
         return
     for node in ast.walk(tree):
-        has_body = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        has_body = isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS))
         if has_body and ast.get_docstring(node):
             text = node.body[0].value
             yield Block(text.lineno, text.value)
@@ -90,7 +92,7 @@ def blocks(name, source):
     if name.endswith((".h", ".cc")):
         return list(_merged(_cpp_pieces(source)))
     found = list(_merged(_hash_pieces(source)))
-    if name.endswith(".py"):
+    if name.endswith((".py", ".pyi")):
         found += _docstrings(source)
     return sorted(found, key=lambda block: block.first)
 
