@@ -3,7 +3,19 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
-find_package(fmt 9 CONFIG REQUIRED)
+# For packages that leave this machine, such as a Python wheel. Debian has no archive of fmt, so it
+# is compiled into each source.
+option(BEELINE_SELF_CONTAINED "Programs need no shared library but those of the GNU C library" OFF)
+if(BEELINE_SELF_CONTAINED)
+  find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
+  mark_as_advanced(FMT_INCLUDE_DIR)
+  add_library(fmt::fmt INTERFACE IMPORTED)
+  target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
+  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+  add_link_options(-static-libstdc++ -static-libgcc)
+else()
+  find_package(fmt 9 CONFIG REQUIRED)
+endif()
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 

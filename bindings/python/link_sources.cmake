@@ -1,5 +1,7 @@
 # Links each file of the folder SOURCE at the same place below TARGET, and removes links to files
-# that are gone.
+# that are gone. PROGRAMS, the folder of the programs, is there as beeline/bin, as in a wheel.
+cmake_minimum_required(VERSION 3.25)
+
 file(GLOB_RECURSE files RELATIVE ${SOURCE}
   ${SOURCE}/*.py ${SOURCE}/*.pyi ${SOURCE}/py.typed)
 file(GLOB_RECURSE there RELATIVE ${TARGET} ${TARGET}/*)
@@ -15,3 +17,6 @@ foreach(file IN LISTS files)
     file(CREATE_LINK ${SOURCE}/${file} ${TARGET}/${file} SYMBOLIC)
   endif()
 endforeach()
+if(NOT EXISTS ${TARGET}/beeline/bin)
+  file(CREATE_LINK ${PROGRAMS} ${TARGET}/beeline/bin SYMBOLIC)
+endif()
