@@ -26,7 +26,7 @@ CPP_FOLDERS = ("shm/", "src/", "bindings/", "tools/", "bench/", "tests/")
 # The message path: nothing may touch its memory but through the names of shm/atomic.h.
 SEGMENT_FOLDERS = ("shm/", "src/wake/", "src/send/", "src/receive/")
 # Folders in which threads of one process may share a plain atomic.
-IN_PROCESS_FOLDERS = ("src/agent/", "bindings/", "tests/", "bench/")
+IN_PROCESS_FOLDERS = ("src/agent/", "src/c/", "bindings/", "tests/", "bench/")
 ATOMIC_HEADER = "shm/atomic.h"
 
 STD = r"<[a-z_]+>"
@@ -41,6 +41,8 @@ ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
     ("include/beeline/", (STD, C_STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
     ("src/os/", (STD, SYSTEM, RESULT, OWN % "src/os")),
+    # The C interface is a user of the public headers.
+    ("src/c/", (STD, r"<(unistd|poll|time|sys/types)\.h>", r"<beeline/[^>]+>", OWN % "src/c")),
     # The Python package sees the engine through the C interface alone. SYSTEM has <Python.h>.
     ("bindings/python/", (STD, SYSTEM, r"<beeline/c(/\w+)?\.h>", OWN % "bindings/python")),
 )

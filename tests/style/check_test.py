@@ -337,6 +337,10 @@ class Rules(unittest.TestCase):
             self.assertFalse(allowed("include/beeline/a.h", target), target)
         self.assertTrue(allowed("src/os/a.cc", "<sys/mman.h>"))
         self.assertFalse(allowed("src/os/a.cc", "<boost/interprocess/mapped_region.hpp>"))
+        for target in ("<poll.h>", "<vector>", "<beeline/agent.h>", '"src/c/list.h"'):
+            self.assertTrue(allowed("src/c/a.cc", target), target)
+        for target in ('"src/agent/core.h"', '"shm/b.h"', "<fmt/format.h>"):
+            self.assertFalse(allowed("src/c/a.cc", target), target)
         for target in ("<Python.h>", "<vector>", "<beeline/c.h>", "<beeline/c/loop.h>"):
             self.assertTrue(allowed("bindings/python/core/a.cc", target), target)
         for target in ("<beeline/agent.h>", '"src/os/b.h"', "<fmt/format.h>"):
