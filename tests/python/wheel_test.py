@@ -1,0 +1,125 @@
+"""Installs the Python package into a fresh environment without a network, and uses it there.
+
+Usage: wheel_test.py SOURCE BUILD SCRATCH
+
+The wheel takes the binaries of the build. With BEELINE_SOAK=1 it is compiled, once from the tree
+and once, by another front end, from the source distribution."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+SOURCE, BUILD, SCRATCH = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = SOURCE / "bindings" / "python"
+IS_LONG = os.environ.get("BEELINE_SOAK") == "1"
+
+
+def clean_environment(**more):
+    """Nothing of it leads to the build tree."""
+    kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+    return {**kept, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def run(*words, environment=None, **options):
+    done = subprocess.run(
+        [str(word) for word in words],
+        env=environment or clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{words} exits with {done.returncode}:\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def build_environment():
+    return clean_environment(**({} if IS_LONG else {"BEELINE_BUILD_DIR": str(BUILD)}))
+
+
+class Environment:
+    """A virtual environment without any package but pip."""
+
+    def __init__(self, name):
+        self.folder = SCRATCH / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        run(sys.executable, "-m", "venv", self.folder)
+        self.bin = self.folder / "bin"
+
+    def pip(self, *words, environment=None):
+        common = ("--disable-pip-version-check", "--no-cache-dir")
+        return run(self.bin / "pip", *words, *common, environment=environment)
+
+
+class Wheel(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory(prefix="beeline-")
+        self.addCleanup(self.place.cleanup)
+        self.hive = clean_environment(BEELINE_DIR=self.place.name)
+
+    def check_that_it_works(self, environment):
+        beeline = environment.bin / "beeline"
+        version = (SOURCE / "include/beeline/version.h").read_text().split('kVersion = "')[1]
+        version = version.split('"')[0]
+        self.assertIn(version, run(beeline, "--version", environment=self.hive))
+        self.assertIn(f"beeline-ipc {version}", " ".join(environment.pip("list").split()))
+        try:
+            said = run(environment.bin / "python", HERE / "talk.py", environment=self.hive)
+            self.assertEqual(said, "6 * 7 = 42\n")
+            status = run(beeline, "status", environment=self.hive)
+            self.assertIn("0 quarantined", status)
+        finally:
+            run(beeline, "down", environment=self.hive)
+
+    def test_a_fresh_environment_needs_no_network(self):
+        environment = Environment("fresh")
+        environment.pip("install", "--no-index", PACKAGE, environment=build_environment())
+        self.check_that_it_works(environment)
+        package = next(environment.folder.glob("lib/python3*/site-packages/beeline"))
+        self.assertTrue((package / "py.typed").exists())
+        self.assertTrue(os.access(package / "bin" / "beelined", os.X_OK))
+        environment.pip("uninstall", "--yes", "beeline-ipc")
+        self.assertFalse(package.exists(), "pip leaves a part of the package")
+
+    def test_an_editable_package_follows_the_sources(self):
+        if IS_LONG:
+            self.skipTest("its binaries are those of a build that stays")
+        environment = Environment("editable")
+        environment.pip("install", "--no-index", "-e", PACKAGE, environment=build_environment())
+        self.check_that_it_works(environment)
+        where = "import beeline, os; print(os.path.realpath(beeline.__file__))"
+        found = run(environment.bin / "python", "-c", where, cwd=self.place.name)
+        self.assertEqual(found.strip(), str(PACKAGE / "src/beeline/__init__.py"))
+
+    def test_a_missing_build_is_named(self):
+        environment = Environment("missing")
+        nowhere = clean_environment(BEELINE_BUILD_DIR=self.place.name)
+        with self.assertRaisesRegex(AssertionError, "_core.abi3.so is missing"):
+            environment.pip("install", "--no-index", PACKAGE, environment=nowhere)
+
+    def test_another_front_end_builds_both_distributions(self):
+        if not IS_LONG:
+            self.skipTest("it compiles everything: BEELINE_SOAK=1")
+        out = pathlib.Path(self.place.name, "dist")
+        run(sys.executable, "-m", "build", "--outdir", out, PACKAGE)
+        self.assertEqual(len(list(out.glob("beeline_ipc-*.tar.gz"))), 1)
+        wheel = next(out.glob("beeline_ipc-*-cp311-abi3-linux_*.whl"))
+        with zipfile.ZipFile(wheel) as archive:
+            core = archive.extract("beeline/_core.abi3.so", self.place.name)
+        needed = run("readelf", "--dynamic", "--wide", core)
+        for library in ("libstdc++", "libfmt", "libgcc_s", "libbeeline"):
+            self.assertNotIn(library, needed, "a wheel needs no library of the distribution")
+        environment = Environment("built")
+        environment.pip("install", "--no-index", wheel)
+        self.check_that_it_works(environment)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=1)
