@@ -1,4 +1,6 @@
-"""Writes the folder .dist-info into another one, for `cmake --install`. Usage: FOLDER"""
+"""Writes the folder .dist-info into another one, for `cmake --install`.
+
+Usage, in bindings/python: python -m beeline_backend FOLDER"""
 
 import pathlib
 import sys

@@ -1,5 +1,6 @@
-"""The facts about the distribution, from pyproject.toml and version.h, as packaging tools read
-them."""
+"""The facts about a distribution, from its pyproject.toml and version.h, as packaging tools read
+them. The hooks run in the folder of pyproject.toml: bindings/python, or a folder below it with a
+distribution that has no binaries."""
 
 from __future__ import annotations
 
@@ -9,22 +10,40 @@ import sysconfig
 import tomllib
 from typing import Any
 
-# The folder with pyproject.toml, and the C++ tree around it. A source distribution has the same
-# folders.
+# The folder of this backend's own distribution, and the C++ tree around it. A source distribution
+# has the same folders below its root.
 PYTHON = pathlib.Path(__file__).resolve().parents[2]
 ROOT = PYTHON.parents[1]
-SOURCES = PYTHON / "src"
 
 _KEYS = {
     "name", "dynamic", "description", "readme", "requires-python", "license", "keywords",
-    "classifiers", "scripts", "entry-points",
+    "classifiers", "dependencies", "scripts", "entry-points",
 }  # fmt: skip
+
+
+def home() -> pathlib.Path:
+    """The folder of the distribution that is built."""
+    here = pathlib.Path.cwd()
+    return PYTHON if here == ROOT or not (here / "pyproject.toml").exists() else here
+
+
+def sources() -> pathlib.Path:
+    return home() / "src"
+
+
+def _document() -> dict[str, Any]:
+    with open(home() / "pyproject.toml", "rb") as file:
+        return tomllib.load(file)
+
+
+def is_pure() -> bool:
+    """Whether it has no binaries."""
+    return bool(_document().get("tool", {}).get("beeline-backend", {}).get("pure", False))
 
 
 def table() -> dict[str, Any]:
     """The table [project]."""
-    with open(PYTHON / "pyproject.toml", "rb") as file:
-        found: dict[str, Any] = tomllib.load(file)["project"]
+    found: dict[str, Any] = _document()["project"]
     if unknown := sorted(set(found) - _KEYS):
         raise SystemExit(f"pyproject.toml: the backend does not know: {', '.join(unknown)}")
     return found
@@ -50,6 +69,8 @@ def dist_info() -> str:
 
 def tag() -> str:
     """One extension for each CPython from 3.11 on, on machines like this one."""
+    if is_pure():
+        return "py3-none-any"
     platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
     return f"cp311-abi3-{platform}"
 
@@ -66,24 +87,31 @@ def metadata() -> str:
         f"Keywords: {','.join(facts['keywords'])}",
         *(f"Classifier: {classifier}" for classifier in facts["classifiers"]),
         f"Requires-Python: {facts['requires-python']}",
+        *(f"Requires-Dist: {other}" for other in facts.get("dependencies", ())),
         "Description-Content-Type: text/markdown",
     ]
     page: str = facts["readme"]
-    return "\n".join(lines) + "\n\n" + (PYTHON / page).read_text(encoding="utf-8")
+    return "\n".join(lines) + "\n\n" + (home() / page).read_text(encoding="utf-8")
 
 
 def entry_points() -> str:
     facts = table()
-    groups = {"console_scripts": facts["scripts"], **facts["entry-points"]}
+    groups = {"console_scripts": facts.get("scripts", {}), **facts.get("entry-points", {})}
     parts = []
     for group, entries in groups.items():
+        if not entries:
+            continue
         rows = "".join(f"{name} = {target}\n" for name, target in entries.items())
         parts.append(f"[{group}]\n{rows}")
     return "\n".join(parts)
 
 
 def wheel_facts() -> str:
-    return f"Wheel-Version: 1.0\nGenerator: beeline_backend\nRoot-Is-Purelib: false\nTag: {tag()}\n"
+    purelib = "true" if is_pure() else "false"
+    return (
+        "Wheel-Version: 1.0\nGenerator: beeline_backend\n"
+        f"Root-Is-Purelib: {purelib}\nTag: {tag()}\n"
+    )
 
 
 def dist_info_files() -> dict[str, bytes]:
