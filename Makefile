@@ -53,4 +53,4 @@ tidy: setup
 
 clean:
 	rm -rf build build-dev build-quick build-debug build-asan build-asan-all build-tsan \
-	  build-tsan-all build-clang build-fuzz build-coverage
+	  build-tsan-all build-clang build-fuzz build-coverage build-python
