@@ -70,7 +70,7 @@ ABSOLUTE_PATH = re.compile(r"(?<![\w.$}*-])/(ho" r"me|wo" r"rk|ro" r"ot)/")
 
 
 def is_cpp(name):
-    return name.endswith((".h", ".cc"))
+    return name.endswith((".h", ".cc", ".c"))
 
 
 def is_source(name):
@@ -239,7 +239,7 @@ def check_references(files):
         if name.endswith("CMakeLists.txt"):
             code = re.sub(r"#[^\n]*", "", text).replace("${PROJECT_SOURCE_DIR}/", "/")
             code = code.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
-            for word in re.findall(r"[^\s()\"]+\.cc\b", code):
+            for word in re.findall(r"[^\s()\"]+\.cc?\b", code):
                 named.add(word[1:] if word.startswith("/") else _resolve(folder, word))
         if is_cpp(name):
             for _, target in includes(text):
