@@ -55,9 +55,9 @@ def _add_process(found: Found, pid: int) -> None:
             found[pid] = text or "a process that has ended, and that nobody has waited for"
 
 
-def new_since(before: Found, look: Callable[[], Found]) -> Found:
+def new_since(before: Found, look: Callable[[], Found], patience: float = _PATIENCE) -> Found:
     """Everything that `look` finds and that was not in `before`; waits a while for it to go."""
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + patience
     while True:
         found = {key: text for key, text in look().items() if before.get(key) != text}
         if not found or time.monotonic() > until:

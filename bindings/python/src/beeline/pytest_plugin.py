@@ -31,6 +31,7 @@ _MARK = "beeline_leaves"
 # The log of a hive that has ended stays for its user.
 _LAST_LOG = "beelined.last.log"
 _BALANCE_PATIENCE = 5.0
+_DESCRIPTOR_PATIENCE = 1.0
 _PASSED = pytest.StashKey[bool]()
 
 
@@ -162,8 +163,8 @@ class _Room:
             yield from self._processes()
         self.hive.down()
         if "descriptor" not in allowed:
-            look = _leftovers.descriptors
-            for number, text in _leftovers.new_since(self._descriptors, look).items():
+            look, patience = _leftovers.descriptors, _DESCRIPTOR_PATIENCE
+            for number, text in _leftovers.new_since(self._descriptors, look, patience).items():
                 yield f"descriptor {number} is open: {text}"
         if "file" not in allowed:
             for file in sorted(self.hive.directory.iterdir()):
@@ -307,4 +308,5 @@ def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
     tasks = asyncio.all_tasks(loop)
     for task in tasks:
         task.cancel()
-    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks))
