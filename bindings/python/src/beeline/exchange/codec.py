@@ -43,19 +43,6 @@ def _tagged(value: Any, around: tuple[int, ...] = ()) -> Any:
     return {TIME: value.isoformat()} if isinstance(value, datetime) else value
 
 
-def encodable(value: Any) -> Any:
-    """`value`, or the form of it that dumps() accepts."""
-    if not (isinstance(value, dict) and MARK in value):
-        try:
-            _checked(_encode, value)
-            return value
-        except TypeError:
-            pass
-    made = {MARK: _checked(_tagged, value)}
-    dumps(made)
-    return made
-
-
 def dumps(value: Any) -> str:
     """JSON in one line. ValidationError if there is none of this value."""
     try:
@@ -64,9 +51,19 @@ def dumps(value: Any) -> str:
         raise ValidationError(f"the content is no JSON: {error}") from None
 
 
+def encode(value: Any) -> str:
+    """As dumps(), also of what JSON does not have."""
+    if not (isinstance(value, dict) and MARK in value):
+        try:
+            return str(_checked(_encode, value))
+        except TypeError:
+            pass
+    return dumps({MARK: _checked(_tagged, value)})
+
+
 def to_plain(value: Any) -> Any:
     """A copy of `value` made of nothing but JSON's own types."""
-    return json.loads(dumps(encodable(value)))
+    return json.loads(encode(value))
 
 
 def _untag(value: Any) -> Any:

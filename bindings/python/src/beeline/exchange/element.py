@@ -150,9 +150,5 @@ class Element:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(id={self._id})"
 
-    def __str__(self) -> str:
-        own = {"id": self._id, "created_at": self._created_at, "metadata": self.metadata}
-        return " ".join(f"{key}={value!r}" for key, value in (own | self._fields("python")).items())
-
 
 Element._classes[Element.LION_CLASS] = Element

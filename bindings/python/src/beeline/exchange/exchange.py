@@ -1,10 +1,12 @@
 """Exchange: routes mail between the mailboxes of entities."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import threading
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from .element import Element, as_uuid
@@ -14,6 +16,13 @@ from .mail import Mail
 from .mailbox import Mailbox
 from .pile import Pile
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from beeline._types import AttachOptions
+
+    from .courier import Courier
+
 _log = logging.getLogger("beeline.exchange")
 
 # sync() lets other tasks of the loop run each time after so many mails.
@@ -22,9 +31,12 @@ _TEXT_OWNER = "owner_is_text"
 
 
 class Exchange(Element):
-    """Safe from several threads and event loops."""
+    """Safe from several threads and event loops.
 
-    __slots__ = ("flows", "_boxes", "_lock", "_stopped")
+    It works inside its process. After attach() it carries the mail through a hive, so that an
+    entity may be registered in any process of it."""
+
+    __slots__ = ("flows", "_boxes", "_lock", "_stopped", "_courier")
     LION_CLASS = "lionpride.session.mail.exchange.Exchange"
 
     def __init__(self, flows: Iterable[Flow[Mail]] | None = None, **data: Any) -> None:
@@ -33,6 +45,7 @@ class Exchange(Element):
         self._boxes: dict[Any, Mailbox] = {}
         self._lock = threading.RLock()
         self._stopped = False
+        self._courier: Courier | None = None
         for flow in flows or ():
             self._add(_owner_of(flow), flow)
 
@@ -47,21 +60,79 @@ class Exchange(Element):
             self.flows.add(flow)
         return flow
 
+    # The hive
+
+    async def attach(self, *, patience: float = 0.1, **options: Unpack[AttachOptions]) -> None:
+        """Joins a hive: each entity, now and from now on, becomes an agent named by its UUID.
+
+        Mail that a process of the entity had not popped when it ended comes again. sync() waits up
+        to `patience` seconds for recipients without room, and their mail stays in the outbox. The
+        options are those of beeline.attach(), without a name.
+        """
+        from .courier import Courier
+
+        if self._courier is not None:
+            raise RuntimeError("the exchange has joined a hive already; detach() first")
+        courier = Courier(self.stop, patience, options)
+        try:
+            for owner_id, box in tuple(self._boxes.items()):
+                courier.add(owner_id, box)
+        except BaseException:
+            await courier.close()
+            raise
+        self._courier = courier
+
+    async def detach(self) -> None:
+        """Leaves the hive. Mail that was not popped leaves the mailboxes: it comes again when its
+        entity is registered in the hive once more."""
+        courier, self._courier = self._courier, None
+        if courier is not None:
+            await courier.close()
+
+    async def __aenter__(self) -> Exchange:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self.stop()
+        await self.detach()
+
+    def contact(self, name: str) -> UUID:
+        """The UUID under which an agent of the hive that is no entity sends and receives mail."""
+        if self._courier is None:
+            raise RuntimeError("the exchange has joined no hive; call attach() first")
+        return self._courier.contact(name)
+
     # Registration
 
     def register(self, owner_id: Hashable) -> Mailbox:
+        """The new mailbox of an entity. In a hive it waits for the coordinator, and the mailbox has
+        what an earlier process of the entity had not popped."""
         box = Mailbox(str(owner_id))
         if isinstance(owner_id, str):
             box.metadata[_TEXT_OWNER] = True
-        return self._add(owner_id, box)
+        self._add(owner_id, box)
+        if self._courier is not None:
+            try:
+                self._courier.add(owner_id, box)
+            except BaseException:
+                self._remove(owner_id)
+                raise
+        return box
 
     def unregister(self, owner_id: Hashable) -> Mailbox | None:
-        """The removed mailbox, which keeps its mail."""
+        """The removed mailbox, which keeps its mail. The hive forgets the entity."""
+        box = self._remove(owner_id)
+        if box is not None:
+            if self._courier is not None:
+                self._courier.remove(owner_id)
+            box.close()
+        return box
+
+    def _remove(self, owner_id: Hashable) -> Mailbox | None:
         with self._lock:
             box = self._boxes.pop(owner_id, None)
             if box is not None:
                 self.flows.remove(box)
-                box.close()
         return box
 
     def get(self, owner_id: Hashable) -> Mailbox | None:
@@ -86,23 +157,40 @@ class Exchange(Element):
     def send(
         self, sender: Any, recipient: Any, content: Any = None, channel: str | None = None
     ) -> Mail:
-        """Puts a mail into the outbox of `sender`. sync() or collect() deliver it."""
+        """Puts a mail into the outbox of `sender`. sync() or collect() deliver it. For
+        another process the content has to be JSON, with bytes, UUIDs and times: ValidationError;
+        and it is written here, so that later changes do not travel."""
         box = self._boxes.get(sender)
         if box is None:
             raise ValueError(f"Sender {sender} not registered")
         mail = Mail(sender, recipient, content, channel)
+        if self._courier is not None:
+            self._courier.seal(sender, mail)
         box.post(mail)
         return mail
 
     def receive(self, owner_id: Hashable, sender: Any = None) -> list[Mail]:
         """The mail that was delivered to an entity, of all senders or of one. Takes nothing."""
         box = self._boxes.get(owner_id)
-        return [] if box is None else box.read(sender)
+        if box is None:
+            return []
+        if self._courier is not None:
+            self._courier.fetch(owner_id)
+        return box.read(sender)
 
     def pop_mail(self, owner_id: Hashable, sender: Any) -> Mail | None:
         """The oldest mail of a sender, which leaves the mailbox."""
         box = self._boxes.get(owner_id)
-        return None if box is None else box.pop(sender)
+        if box is None:
+            return None
+        mail = box.pop(sender)
+        if self._courier is not None:
+            if mail is None:
+                self._courier.fetch(owner_id)
+                mail = box.pop(sender)
+            if mail is not None:
+                self._courier.finish(owner_id, mail)
+        return mail
 
     # Delivery
 
@@ -111,9 +199,13 @@ class Exchange(Element):
         box = self._boxes.get(owner_id)
         if box is None:
             raise ValueError(f"Owner {owner_id} not registered")
+        if self._courier is not None:
+            return await self._courier.collect([owner_id])
         return self._collect(box)[1]
 
     async def collect_all(self) -> int:
+        if self._courier is not None:
+            return await self._courier.collect(self.owner_ids)
         total = since_breath = 0
         for owner_id in self.owner_ids:
             box = self._boxes.get(owner_id)

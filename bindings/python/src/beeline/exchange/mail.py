@@ -105,3 +105,7 @@ class Mail(Element):
         to = "broadcast" if self._recipient is None else str(self._recipient)[:8]
         channel = "" if self._channel is None else f", channel={self._channel}"
         return f"Mail({str(self._sender)[:8]} -> {to}{channel})"
+
+    def __str__(self) -> str:
+        own = {"id": self._id, "created_at": self._created_at, "metadata": self.metadata}
+        return " ".join(f"{key}={value!r}" for key, value in (own | self._fields("python")).items())

@@ -1,0 +1,147 @@
+"""Entity: an agent with a UUID as its name, and the leases of the mail in its mailbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from beeline._errors import ClosedError
+from beeline._types import AttachOptions, SendOptions
+from beeline.aio import Message, attach_blocking
+from beeline.exchange.errors import ValidationError
+from beeline.exchange.letter import TYPE, channel_option, mail_of
+from beeline.exchange.mailbox import Mailbox
+from beeline.exchange.parcel import Parcel
+
+if TYPE_CHECKING:
+    from beeline.exchange.courier import Courier
+
+log = logging.getLogger("beeline.exchange")
+
+_BATCH = 64
+
+
+class Entity:
+    """Belongs to the thread of its agent."""
+
+    def __init__(self, id: UUID, box: Mailbox, options: AttachOptions, courier: Courier) -> None:
+        self.id = id
+        self.box = box
+        self.agent = attach_blocking(str(id), **options)
+        self.parcels: dict[UUID, Parcel] = {}
+        # Recipients that had no room for so long that no round waits for them any more.
+        self.stuck: set[UUID] = set()
+        self._leases: dict[UUID, Message] = {}
+        self._courier = courier
+        self._listener: asyncio.Task[None] | None = None
+
+    # Mail that comes
+
+    def listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Takes mail as it comes, so that its senders have room."""
+        self._listener = loop.create_task(self._listen())
+
+    async def _listen(self) -> None:
+        try:
+            while True:
+                self._file(await self.agent.receive())
+                self.fetch()
+        except ClosedError as error:
+            log.info("entity %s gets no more mail: %s", self.id, error)
+
+    def fetch(self) -> None:
+        """Puts what has come into the mailbox."""
+        messages = None
+        while not self.agent.closed and (messages is None or len(messages) == _BATCH):
+            messages = self.agent.try_receive_batch(_BATCH)
+            for message in messages:
+                self._file(message)
+
+    def _file(self, message: Message) -> None:
+        if message.is_control or message.is_copy:
+            if message.type == "shutdown":
+                self._courier.on_shutdown()
+            message.done()
+            return
+        try:
+            mail = mail_of(message, self.id)
+        except ValidationError as error:
+            log.warning("a message of %s is no mail: %s", message.sender_name, error)
+            message.reject(str(error))
+            return
+        if "agent" in mail.metadata:
+            self._courier.contact(mail.metadata["agent"])
+        self.box.rename_if_taken(mail)
+        if self.box.file(mail):
+            self._leases[mail.id] = message
+        else:
+            message.done()  # The sender was killed after it had sent the mail, and sent it again.
+
+    def finish(self, id: UUID) -> None:
+        """The mail was popped: it does not come again."""
+        message = self._leases.pop(id, None)
+        if message is not None and message.held:
+            message.done()
+
+    # Mail that goes
+
+    def take(self) -> list[Parcel]:
+        """Empties the outbox, where mail may be that send() has not put there."""
+        mails = self.box.take_outbox()
+        return [self.parcels.pop(m.id) if m.id in self.parcels else Parcel(m) for m in mails]
+
+    def offer(self, parcel: Parcel, to: str) -> None:
+        """Sends now. LookupError: there is no link yet; Full: there is no room."""
+        options = self._options(parcel)
+        self.agent.send_nowait(to, parcel.body or b"", **options)
+
+    async def send(self, parcel: Parcel, to: str, timeout: float) -> None:
+        """Sends, and opens the link and waits for room where that is needed."""
+        options = self._options(parcel)
+        await self.agent.send(to, parcel.body or b"", timeout=timeout, **options)
+
+    def _options(self, parcel: Parcel) -> SendOptions:
+        if parcel.body is None:
+            parcel.body = self._courier.body_of(parcel.mail)
+        return {"type": TYPE, "channel": channel_option(parcel.mail), "inherit": False}
+
+    def settle(self, parcels: list[Parcel]) -> None:
+        """Puts those that wait for room into the outbox again, and forgets the others."""
+        waiting = [parcel for parcel in parcels if parcel.waits]
+        self.parcels |= {parcel.mail.id: parcel for parcel in waiting}
+        self.box.give_back([parcel.mail for parcel in waiting])
+
+    # The end
+
+    async def leave(self) -> None:
+        """Leaves the hive. Mail that was not popped leaves the mailbox and comes again."""
+        self._stop_listening()
+        for id, message in self._leases.items():
+            if message.held:
+                message.put_back()
+            self.box.remove_item(id)
+        self._leases.clear()
+        await self.agent.detach()
+
+    def forget(self, options: AttachOptions) -> None:
+        """Leaves the hive for good. All mail that has come is in the mailbox then."""
+        self._stop_listening()
+        self.fetch()
+        self._let_go()
+        # The last life of the agent is a temporary one: the hive forgets it.
+        last = options.copy()
+        last["temporary"] = True
+        self.agent = attach_blocking(str(self.id), **last)
+        self.fetch()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for id in tuple(self._leases):
+            self.finish(id)
+        self.agent._close(force=True)
+
+    def _stop_listening(self) -> None:
+        if self._listener is not None:
+            self._listener.cancel()
