@@ -127,8 +127,10 @@ TEST_F(CEnded, AnAttachIsFetchedOnceOrLeavesTheHive) {
   EXPECT_EQ(second, nullptr);
   beeline_attaching_free(attaching);
   beeline_close(agent);
+  const std::size_t fds = count_open_fds();
   ASSERT_OK(beeline_attach_start(nullptr, &attaching));
   beeline_attaching_free(attaching);
+  while (count_open_fds() != fds) std::this_thread::sleep_for(1ms);
 }
 
 // More messages at once than wait for reuse; the handles are freed in another order.

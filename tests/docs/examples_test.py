@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the C++ examples as their users do. Usage: examples_test.py SOURCE BUILD"""
+"""Runs the examples in C++ and C as their users do. Usage: examples_test.py SOURCE BUILD"""
 
 import os
 import pathlib
@@ -69,6 +69,19 @@ class ExamplesTest(unittest.TestCase):
         for child in children:
             child.wait(timeout=60)
 
+    def test_a_worker_in_c_counts_lines(self):
+        worker = self.start("build/bin/examples/c-worker", "counter")
+        self.wait_for_agent("counter")
+        readme = pathlib.Path(SOURCE, "README.md")
+        lines = readme.read_text(encoding="utf-8").count("\n")
+        self.assertEqual(self.beeline("request", "counter", str(readme)), f"{lines}\n")
+        command = ["beeline", "request", "counter", "/nowhere"]
+        refused = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("no such file", refused.stderr)
+        self.beeline("down")
+        self.assertEqual(worker.wait(timeout=60), 0)
+
     def wait_for_agent(self, name):
         end = time.monotonic() + 60
         command = ["beeline", "info", name]
@@ -77,10 +90,12 @@ class ExamplesTest(unittest.TestCase):
             time.sleep(0.01)
 
     def test_pages_show_lines_of_their_examples(self):
-        for page, example, count in (("event-loops", "loop", 1), ("execute", "execute", 2)):
+        for page, example, count in (
+            ("event-loops", "loop.cc", 1), ("execute", "execute.cc", 2), ("c", "worker.c", 1)
+        ):
             text = pathlib.Path(SOURCE, f"docs/{page}.md").read_text(encoding="utf-8")
-            program = pathlib.Path(SOURCE, f"examples/{example}.cc").read_text(encoding="utf-8")
-            blocks = re.findall(r"^```cpp\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+            program = pathlib.Path(SOURCE, f"examples/{example}").read_text(encoding="utf-8")
+            blocks = re.findall(r"^```(?:cpp|c)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
             self.assertEqual(len(blocks), count)
             for block in blocks:
                 self.assertIn(block, program)
