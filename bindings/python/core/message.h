@@ -18,6 +18,7 @@ struct Message {
   bool is_deferred;
   // The facts, once they are known. The object reads them at the latest when the lease ends.
   bool is_described;
+  bool has_via;
   std::int32_t relation;
   beeline_pid via;
   PyObject* sender_name;

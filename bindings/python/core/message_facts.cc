@@ -43,12 +43,21 @@ PyObject* word(Message& self) {
 
 PyObject* sender_name(Message& self) { return Py_NewRef(self.sender_name); }
 PyObject* relation(Message& self) { return PyLong_FromLong(self.relation); }
-PyObject* via(Message& self) { return PyLong_FromUnsignedLong(self.via); }
 PyObject* trace(Message& self) { return trace_text(self.info.trace); }
 
 PyObject* ttl(Message& self) {
   if (self.info.ttl_ms == 0) return Py_NewRef(Py_None);
   return PyFloat_FromDouble(self.info.ttl_ms / kMsPerSecond);
+}
+
+// The library walks up the tree for it, which takes longer than all other facts together.
+PyObject* via(Message& self) {
+  if (!self.has_via) {
+    if (!self.enter()) return nullptr;
+    self.via = beeline_message_via(self.handle);
+    self.has_via = true;
+  }
+  return PyLong_FromUnsignedLong(self.via);
 }
 
 PyObject* agent(Message& self) { return Py_NewRef(reinterpret_cast<PyObject*>(self.agent)); }
@@ -98,7 +107,6 @@ bool Message::describe() {
   sender_name = attachment().words().str({name, length});
   if (sender_name == nullptr) return false;
   relation = beeline_message_relation(handle);
-  via = beeline_message_via(handle);
   is_described = true;
   return true;
 }
@@ -112,7 +120,7 @@ PyGetSetDef* message_facts() {
       fact<number<&Info::from>>("sender", "Pid of the sender; it cannot be forged."),
       fact<sender_name>("sender_name", "Name of the sender; empty if it was forgotten."),
       fact<number<&Info::to>>("to", "This agent; for a copy the other child."),
-      fact<via>("via", "Pid of the nearest common ancestor; 0: one is the other's parent."),
+      getter<Message, via>("via", "Pid of the nearest common ancestor; 0: one is the other's parent."),
       fact<relation>("relation", "The relation of the sender to this agent."),
       fact<signed_number<&Info::rank>>("rank", "Its rank as the receiver computed it."),
       fact<word<&Info::type>>("type", "Its type."),
