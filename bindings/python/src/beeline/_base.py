@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from beeline import _core
 from beeline._core import Peer
-from beeline._errors import Reject
+from beeline._errors import ForkedError, Reject, WrongThread
 from beeline._types import (
     Acknowledgement,
     AckStatus,
@@ -62,7 +63,10 @@ def current() -> Handled | None:
     """The message or task that this context handles, as long as it has not ended."""
     reference = _handling.get()
     handled = None if reference is None else reference()
-    return handled if handled is not None and handled.held else None
+    try:
+        return handled if handled is not None and handled.held else None
+    except WrongThread:
+        return None
 
 
 def current_message() -> BaseMessage | None:
@@ -287,10 +291,11 @@ class BaseAgent(_core.Agent):
 
 
 def put_back(messages: Iterable[BaseMessage]) -> None:
-    """Gives messages back that nobody has seen. The agent may be closed by now."""
+    """Gives messages back that nobody has seen. In another thread they are requeued instead."""
     for message in messages:
-        if message.held:
-            message.put_back()
+        with contextlib.suppress(WrongThread, ForkedError):
+            if message.held:
+                message.put_back()
 
 
 def work_of(task: Task | str) -> dict[str, Any]:

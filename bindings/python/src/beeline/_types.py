@@ -110,18 +110,18 @@ class NoticeKind(enum.IntEnum):
     SHUTDOWN = 2
 
 
-class Place(enum.IntEnum):
+class Place(enum.StrEnum):
     """The place of a message in an inbox."""
 
-    QUEUED = 0
-    LANE = 1
-    TASK = 2
-    AWAITED = 3
-    STASHED = 4
-    ORDER = 5
-    UNWANTED = 6
-    LEASED = 7
-    DEAD = 8
+    QUEUED = "queued"
+    LANE = "lane"
+    TASK = "task"
+    AWAITED = "awaited"
+    STASHED = "stashed"
+    ORDER = "order"
+    UNWANTED = "unwanted"
+    LEASED = "leased"
+    DEAD = "dead"
 
 
 class AttachOptions(TypedDict, total=False):

@@ -152,7 +152,7 @@ class Agent(BaseAgent):
         until = time.monotonic() + (timeout or 0.0)
         while rest:
             try:
-                rest = rest[self.send_many_nowait(to, rest, **options) :]
+                rest = rest[super().send_many(to, rest, **options) :]
                 if rest:
                     left = until - time.monotonic()
                     self._wait_send(nanoseconds(left), to, rest[0], **options)

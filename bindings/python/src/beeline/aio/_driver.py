@@ -6,7 +6,7 @@ import asyncio
 import os
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from beeline import _core
@@ -20,6 +20,12 @@ _LONGEST_TIMER = 3600.0
 def _expire(waiter: asyncio.Future[bool]) -> None:
     if not waiter.done():
         waiter.set_result(False)
+
+
+def _refuse(waiters: Iterable[asyncio.Future[Any]], reason: str) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_exception(ClosedError(reason))
 
 
 class Line:
@@ -78,11 +84,9 @@ class Line:
     def tell_all(self) -> None:
         self.tell(self._told + len(self._waiting))
 
-    def end(self, error: Exception) -> None:
-        while self._waiting:
-            waiter, _ = self._waiting.popitem(last=False)
-            if not waiter.done():
-                waiter.set_exception(error)
+    def end(self, reason: str) -> None:
+        _refuse(self._waiting, reason)
+        self._waiting.clear()
 
 
 class Driver:
@@ -98,7 +102,7 @@ class Driver:
     def _reset(self) -> None:
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
-        self.ended: ClosedError | None = None
+        self.ended = ""  # why nothing more will come
         self.messages = Line(self.touch)
         # Those who seek something that no count of poll() tells, a message of one type for example.
         self.seekers = Line(self.touch)
@@ -156,7 +160,7 @@ class Driver:
         if loop is not None and loop.is_closed():
             self._reset()  # Nobody can be told any more.
         else:
-            self._end(ClosedError("the agent was closed"))
+            self._end("the agent was closed")
 
     def forget(self) -> None:
         """In a forked child: drops everything. The epoll of the loop is the parent's, too."""
@@ -200,7 +204,7 @@ class Driver:
             found = agent.poll()
         except ClosedError as error:
             self.farewell.tell_all()
-            self._end(error)
+            self._end(str(error))
             return
         fetched = False
         if found.answers:
@@ -237,7 +241,7 @@ class Driver:
             listener(found)
         if found.ended:
             self.farewell.tell_all()
-            self._end(ClosedError("the hive went down, or this life of the agent has ended"))
+            self._end("the hive went down, or this life of the agent has ended")
 
     def _fetch(
         self,
@@ -313,8 +317,8 @@ class Driver:
         until = None if timeout is None else self._loop.time() + timeout
         again = False
         while True:
-            if self.ended is not None:
-                raise self.ended
+            if self.ended:
+                raise ClosedError(self.ended)
             self.touch()
             told = await line.wait(until, again)
             found = take()
@@ -337,17 +341,15 @@ class Driver:
             self._timer.cancel()
         self._timer = self._loop.call_at(when, self._timed)
 
-    def _end(self, error: ClosedError) -> None:
-        if self.ended is not None:
+    def _end(self, reason: str) -> None:
+        if self.ended:
             return
-        self.ended = error
+        self.ended = reason
         lines = [self.messages, self.seekers, self.tasks, self.notices]
         for line in (*lines, *self._spaces.values()):
-            line.end(error)
+            line.end(reason)
         for waiting in (self.answers, self.acknowledged, self.peers, self.lists, self.executions):
-            for waiter in waiting.values():
-                if not waiter.done():
-                    waiter.set_exception(error)
+            _refuse(waiting.values(), reason)
             waiting.clear()
 
 

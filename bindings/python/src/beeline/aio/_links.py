@@ -49,23 +49,24 @@ class LinkedAgent(BaseAgent):
         peer = self._known(to) or await self.peer(to)
         until = None if timeout is None else loop.time() + timeout
         again = found_again = False
-        while True:
-            try:
-                return attempt(peer)
-            except PeerDead:
-                if found_again or isinstance(to, Peer):
-                    raise
-                self._peers.pop(to, None)
-                peer = await self.peer(to)
-                found_again = True
-            except (Full, RateLimited):
-                if until is None or not await self._driver.room(peer, until, again):
-                    raise
-                again = True
-            finally:
-                self._driver.touch()
-                if again:
-                    self._driver.pass_on(peer)
+        try:
+            while True:
+                try:
+                    return attempt(peer)
+                except PeerDead:
+                    if found_again or isinstance(to, Peer):
+                        raise
+                    self._peers.pop(to, None)
+                    peer = await self.peer(to)
+                    found_again = True
+                except (Full, RateLimited):
+                    if until is None or not await self._driver.room(peer, until, again):
+                        raise
+                    again = True
+        finally:
+            self._driver.touch()
+            if again:
+                self._driver.pass_on(peer)
 
     async def peer(self, to: To) -> Peer:
         """The peer of a name or a pid; opens the link on first use. NoAgent, PeerDead, Denied."""

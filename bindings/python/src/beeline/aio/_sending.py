@@ -101,7 +101,7 @@ class SendingAgent(LinkedAgent):
         self._driver.touch()
         return sent
 
-    async def send_many(
+    async def send_many(  # type: ignore[override]
         self,
         to: To,
         payloads: Sequence[Payload],
@@ -114,11 +114,11 @@ class SendingAgent(LinkedAgent):
         It stops where there is no room, after a wait of `timeout` seconds if that is given.
         """
         self._inherit(options)
-        rest = payloads
+        send, rest = super().send_many, payloads
 
         def attempt(peer: Peer) -> int:
             nonlocal rest
-            rest = rest[self.send_many_nowait(peer, rest, **options) :]
+            rest = rest[send(peer, rest, **options) :]
             if rest:
                 raise Full("there is no room for all messages")
             return len(payloads)
@@ -164,7 +164,8 @@ class SendingAgent(LinkedAgent):
         waiting[id] = answer
 
         def give_up(answer: asyncio.Future[Message]) -> None:
-            if answer.cancelled() and waiting.pop(id, None) and not self.closed:
+            if answer.cancelled() and id in waiting:
+                del waiting[id]
                 self.forget(id)
                 self._driver.touch()
 

@@ -34,19 +34,20 @@ class Stream(AsyncIterator[_T], Generic[_T]):
             raise StopAsyncIteration from None
 
 
-class MessageStream(Stream[Message]):
-    """Messages, fetched a few at a time. Those that the loop has not seen are put back at its end,
-    and none of them counts an attempt."""
+class MessageStream(AsyncIterator[Message]):
+    """Messages, fetched a few at a time; otherwise as Stream.
+
+    Messages that the loop has not seen are put back at its end, and none counts an attempt.
+    """
 
     def __init__(self, agent: Agent, batch: int, filter: Filter) -> None:
-        super().__init__(self._next)
         self._agent = agent
         self._batch = batch
         self._filter = filter
         self._fetched: list[Message] = []
         self._in_a_row = 0
 
-    async def _next(self) -> Message:
+    async def __anext__(self) -> Message:
         self._in_a_row += 1
         if self._in_a_row >= _MOST_IN_A_ROW:
             self._in_a_row = 0
@@ -54,7 +55,10 @@ class MessageStream(Stream[Message]):
         while self._fetched and not self._fetched[-1].held:
             self._fetched.pop()
         if not self._fetched:
-            self._fetched = await self._agent._receive_batch(self._batch, self._filter)
+            try:
+                self._fetched = await self._agent._receive_batch(self._batch, self._filter)
+            except ClosedError:
+                raise StopAsyncIteration from None
             self._fetched.reverse()
         message = self._fetched.pop()
         set_current(message)
