@@ -44,7 +44,7 @@ def body_for_entity(mail: Mail) -> bytes:
     head: dict[str, Any] = {"id": str(mail.id), "created_at": mail.created_at.isoformat()}
     if mail.is_broadcast:
         head["broadcast"] = True
-    if mail.channel is not None and channel_option(mail) != mail.channel:
+    if mail.channel is not None and not channel_option(mail):
         head["channel"] = mail.channel
     metadata = f',"metadata":{codec.encode(mail.metadata)}' if mail.metadata else ""
     return _utf8(f'{codec.dumps(head)[:-1]}{metadata},"content":{codec.encode(mail.content)}}}')

@@ -7,7 +7,17 @@ import logging
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from beeline._errors import BeelineError, ClosedError, Denied, Loop, NoAgent, PeerDead, TooBig
+from beeline._errors import (
+    BeelineError,
+    ClosedError,
+    Denied,
+    Full,
+    Loop,
+    NoAgent,
+    PeerDead,
+    RateLimited,
+    TooBig,
+)
 from beeline.exchange.entity import Entity
 from beeline.exchange.errors import ValidationError
 from beeline.exchange.parcel import Parcel
@@ -83,10 +93,10 @@ class Round:
                 entity.offer(parcel, self._courier.name_of(to))
                 entity.stuck.discard(to)
                 self._count(parcel, to)
-        except _FINAL as error:
-            self._drop(parcel, to, error)
         except ClosedError:
             raise
+        except ValidationError as error:
+            self._drop(parcel, to, error)
         except (LookupError, BeelineError):
             self._waiting[entity, to] = [parcel]
 
@@ -95,7 +105,7 @@ class Round:
             return
         loop = asyncio.get_running_loop()
         name = self._courier.name_of(to)
-        stuck = True
+        progress = False
         for parcel in parcels:
             try:
                 await entity.send(parcel, name, max(0.0, self._deadline - loop.time()))
@@ -105,12 +115,12 @@ class Round:
                 raise
             except (BeelineError, TimeoutError) as error:
                 log.info("%r waits for the next round: %s", parcel.mail, error)
-                break
+                if isinstance(error, (Full, RateLimited)) and not progress:
+                    entity.stuck.add(to)
+                return
             else:
                 self._count(parcel, to)
-            stuck = False
-        if stuck:
-            entity.stuck.add(to)
+            progress = True
 
     def _count(self, parcel: Parcel, to: UUID) -> None:
         assert parcel.targets is not None
