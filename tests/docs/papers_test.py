@@ -7,7 +7,7 @@ import sys
 
 # Ids of lists of demands, faults and ideas. Tests may cite them.
 PAPER = re.compile(
-    r"\b(HK|KO|TW|RT|MB)-\d+|\b[CF]-\d{1,3}\b|\bidea \d+\b|\b[AD]\d{1,2}\b|HiveKernel"
+    r"\b(HK|KO|TW|RT|MB)-\d+|\b[CF]-\d{1,3}\b|\bidea \d+\b|\b[AD]\d{1,2}\b"
 )
 READ_BY_USERS = ("*.md", "docs/**/*", "include/**/*", "tools/**/*", "examples/*", "systemd/*")
 
