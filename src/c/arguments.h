@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,8 @@ inline Payload payload_of(const void* bytes, std::size_t length) {
   return std::span(static_cast<const std::byte*>(bytes), length);
 }
 
-inline Peer peer_of(beeline_peer peer) { return {peer.slot, peer.pid}; }
+// Both have the same form, and a cast costs nothing.
+inline Peer peer_of(beeline_peer peer) { return std::bit_cast<Peer>(peer); }
 inline beeline_peer peer_of(Peer peer) { return {peer.slot, peer.pid}; }
 inline To to_of(beeline_peer peer) {
   return peer.slot == UINT32_MAX ? To(peer.pid) : To(peer_of(peer));

@@ -51,14 +51,14 @@ beeline_message_info info_of(const beeline::Message& message) {
   return info;
 }
 
+// Not inline, so that beeline_message_free() is short.
+[[gnu::noinline]] void free_orphan(beeline_message* message) { delete message; }
+
 }  // namespace
 
 void beeline_message_free(beeline_message* message) {
   if (message == nullptr) return;
-  if (message->agent == nullptr) {
-    delete message;
-    return;
-  }
+  if (message->agent == nullptr) return free_orphan(message);
   message->agent->messages.give_back(message);
 }
 
@@ -113,7 +113,9 @@ bool beeline_message_is_cancelled(beeline_message* message) {
 }
 
 void beeline_message_done(beeline_message* message, const char* reply, size_t length) {
-  if (message != nullptr) message->message.done(text_of(reply, length));
+  if (message == nullptr) return;
+  if (reply == nullptr) return message->message.done();
+  message->message.done(text_of(reply, length));
 }
 void beeline_message_requeue(beeline_message* message) {
   if (message != nullptr) message->message.requeue();

@@ -12,6 +12,15 @@ beeline_message* MessagePool::make() {
   return handle.release();
 }
 
+void MessagePool::give_back_fully(beeline_message* handle) {
+  handle->message = Message();
+  if (free_count_ == kMostFree) {
+    drop(handle);
+  } else {
+    push(handle);
+  }
+}
+
 void MessagePool::drop(beeline_message* handle) {
   all_[handle->place] = all_.back();
   all_[handle->place]->place = handle->place;

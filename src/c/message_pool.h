@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,38 +20,44 @@ class MessagePool {
   MessagePool& operator=(const MessagePool&) = delete;
   ~MessagePool() { end(); }
 
+  // Makes sure that the next take() or hold() does not throw. Throws std::bad_alloc.
+  void prepare() {
+    if (free_ == nullptr) [[unlikely]]
+      push(make());
+  }
   // A handle without a message. Throws std::bad_alloc.
   [[nodiscard]] beeline_message* take() {
+    prepare();
     beeline_message* const handle = free_;
-    if (handle == nullptr) [[unlikely]]
-      return make();
     free_ = handle->next_free;
-    --free_count_;
     handle->is_free = false;
+    --free_count_;
+    return handle;
+  }
+  [[nodiscard]] beeline_message* hold(Message&& message) {
+    beeline_message* const handle = take();
+    std::construct_at(&handle->message, std::move(message));  // over one that has ended
     return handle;
   }
   // The message, if it still holds one, is let go.
   void give_back(beeline_message* handle) {
-    if (handle->message.valid()) [[unlikely]]
-      handle->message = Message();
-    if (free_count_ == kMostFree) [[unlikely]]
-      return drop(handle);
-    handle->is_free = true;
-    handle->next_free = free_;
-    free_ = handle;
-    ++free_count_;
-  }
-  [[nodiscard]] beeline_message* hold(Message message) {
-    beeline_message* const handle = take();
-    handle->message = std::move(message);
-    return handle;
+    if (handle->message.valid() || free_count_ == kMostFree) [[unlikely]]
+      return give_back_fully(handle);
+    push(handle);
   }
   // The agent is closed: lets all messages go. Handles that the caller has live on without it.
   void end();
 
  private:
   static constexpr std::size_t kMostFree = 1024;
+  void push(beeline_message* handle) {
+    handle->is_free = true;
+    handle->next_free = free_;
+    free_ = handle;
+    ++free_count_;
+  }
   beeline_message* make();
+  void give_back_fully(beeline_message* handle);
   void drop(beeline_message* handle);
 
   beeline_agent& agent_;

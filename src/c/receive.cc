@@ -21,17 +21,11 @@ beeline_code not_received(beeline::Error error) {
   return error.code == beeline::ErrorCode::kTimeout ? BEELINE_NOTHING : failed(std::move(error));
 }
 
-beeline_code receive(beeline_agent& agent, std::int64_t timeout_ns, const beeline::Filter& filter,
-                     beeline_message& handle) {
-  if (timeout_ns <= 0) {
-    auto next = agent.agent.try_receive(filter);
-    if (!next) return BEELINE_NOTHING;
-    handle.message = std::move(*next);
-    return BEELINE_OK;
-  }
+beeline_code receive_within(beeline_agent& agent, std::int64_t timeout_ns,
+                            const beeline::Filter& filter, beeline_message** message) {
   auto next = agent.agent.receive({.timeout = wait_of(timeout_ns), .filter = filter});
   if (!next) return not_received(std::move(next.error()));
-  handle.message = std::move(*next);
+  *message = agent.messages.hold(std::move(*next));
   return BEELINE_OK;
 }
 
@@ -52,30 +46,45 @@ std::size_t hand_out(MessagePool& pool, std::span<beeline::Message> batch,
   return count;
 }
 
+// Not inline, so that beeline_receive() is short.
+[[gnu::noinline]] beeline_code receive_fully(beeline_agent* agent, std::int64_t timeout_ns,
+                                             const beeline_filter* filter,
+                                             beeline_message** message) {
+  return checked("beeline_receive", {{"agent", agent}, {"message", message}},
+                 [&](const char* function) -> beeline_code {
+                   *message = nullptr;
+                   beeline::Filter wanted;
+                   const beeline_code read = read_options(function, filter, wanted);
+                   if (read != BEELINE_OK) return read;
+                   agent->messages.prepare();
+                   if (timeout_ns > 0) return receive_within(*agent, timeout_ns, wanted, message);
+                   auto next = agent->agent.try_receive(wanted);
+                   if (!next) return BEELINE_NOTHING;
+                   *message = agent->messages.hold(std::move(*next));
+                   return BEELINE_OK;
+                 });
+}
+
 }  // namespace
 
 beeline_code beeline_receive(beeline_agent* agent, int64_t timeout_ns, const beeline_filter* filter,
                              beeline_message** message) {
-  if (agent == nullptr) [[unlikely]]
-    return missing(__func__, "agent");
-  if (message == nullptr) [[unlikely]]
-    return missing(__func__, "message");
-  *message = nullptr;
-  beeline_message* handle = nullptr;
-  const beeline_code code = guarded(__func__, [&] {
-    handle = agent->messages.take();
-    if (filter == nullptr) [[likely]]
-      return receive(*agent, timeout_ns, beeline::kAnyMessage, *handle);
-    beeline::Filter wanted;
-    const beeline_code read = read_options("beeline_receive", filter, wanted);
-    return read == BEELINE_OK ? receive(*agent, timeout_ns, wanted, *handle) : read;
-  });
-  if (code == BEELINE_OK) [[likely]] {
-    *message = handle;
-  } else if (handle != nullptr) {
-    agent->messages.give_back(handle);
+  if (agent == nullptr || message == nullptr || filter != nullptr || timeout_ns > 0) [[unlikely]] {
+    return receive_fully(agent, timeout_ns, filter, message);
   }
-  return code;
+  try {
+    agent->messages.prepare();
+    auto next = agent->agent.try_receive();
+    if (!next) {
+      *message = nullptr;
+      return BEELINE_NOTHING;
+    }
+    *message = agent->messages.hold(std::move(*next));
+    return BEELINE_OK;
+  } catch (const std::exception&) {
+    *message = nullptr;
+    return caught(__func__);
+  }
 }
 
 beeline_code beeline_receive_batch(beeline_agent* agent, int64_t timeout_ns,

@@ -22,6 +22,7 @@ beeline_code beeline_request(beeline_agent* agent, beeline_peer peer, const void
                    beeline::SendOptions wanted;
                    const beeline_code read = read_options(function, options, wanted);
                    if (read != BEELINE_OK) return read;
+                   agent->messages.prepare();
                    auto got = agent->agent.request(to_of(peer), payload_of(payload, length),
                                                    answer_deadline_of(timeout_ns), wanted);
                    if (!got) return failed(std::move(got.error()));

@@ -25,23 +25,37 @@ beeline_code send_with(const char* function, const beeline_send_options* options
   return read == BEELINE_OK ? outcome_of(send(wanted), id) : read;
 }
 
+// Not inline, so that beeline_send() is short.
+[[gnu::noinline]] beeline_code send_fully(beeline_agent* agent, beeline_peer peer,
+                                          const void* payload, size_t length, int64_t timeout_ns,
+                                          const beeline_send_options* options, beeline_id* id) {
+  return checked("beeline_send", {{"agent", agent}, bytes_argument("payload", payload, length)},
+                 [&](const char* function) -> beeline_code {
+                   return send_with(function, options, id, [&](const beeline::SendOptions& wanted) {
+                     const beeline::Payload bytes = payload_of(payload, length);
+                     if (timeout_ns <= 0 && peer.slot != UINT32_MAX) {
+                       return agent->agent.send(peer_of(peer), bytes, wanted);
+                     }
+                     return agent->agent.send_until(to_of(peer), bytes, deadline_of(timeout_ns),
+                                                    wanted);
+                   });
+                 });
+}
+
 }  // namespace
 
 beeline_code beeline_send(beeline_agent* agent, beeline_peer peer, const void* payload,
                           size_t length, int64_t timeout_ns, const beeline_send_options* options,
                           beeline_id* id) {
-  if (agent == nullptr) [[unlikely]]
-    return missing(__func__, "agent");
-  if (payload == nullptr && length != 0) [[unlikely]]
-    return missing(__func__, "payload");
-  return guarded(__func__, [&] {
-    return send_with("beeline_send", options, id, [&](const beeline::SendOptions& wanted) {
-      const beeline::Payload bytes = payload_of(payload, length);
-      if (timeout_ns <= 0 && peer.slot != UINT32_MAX) [[likely]]
-        return agent->agent.send(peer_of(peer), bytes, wanted);
-      return agent->agent.send_until(to_of(peer), bytes, deadline_of(timeout_ns), wanted);
-    });
-  });
+  if (agent == nullptr || payload == nullptr || options != nullptr || timeout_ns > 0 ||
+      peer.slot == UINT32_MAX) [[unlikely]] {
+    return send_fully(agent, peer, payload, length, timeout_ns, options, id);
+  }
+  try {
+    return outcome_of(agent->agent.send(peer_of(peer), payload_of(payload, length)), id);
+  } catch (const std::exception&) {
+    return caught(__func__);
+  }
 }
 
 beeline_code beeline_fire_and_forget(beeline_agent* agent, beeline_peer peer, const void* payload,
