@@ -5,9 +5,11 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beeline)
 
 install(TARGETS beeline EXPORT beelineTargets)
+install(TARGETS beeline-c EXPORT beelineCTargets)
 install(DIRECTORY include/beeline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
 install(EXPORT beelineTargets NAMESPACE beeline:: DESTINATION ${package_dir})
+install(EXPORT beelineCTargets NAMESPACE beeline:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/beelineConfig.cmake.in beelineConfig.cmake
   INSTALL_DESTINATION ${package_dir})
@@ -44,6 +46,8 @@ endif()
 # The package may be moved as a whole: the place of beeline.pc tells its prefix.
 file(RELATIVE_PATH pc_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/beeline.pc.in beeline.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/beeline.pc
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(pc_file beeline.pc beeline-c.pc)
+  configure_file(cmake/${pc_file}.in ${pc_file} @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${pc_file}
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
