@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from beeline.pytest_plugin import Hive
+
 EXTRA = Path(__file__).parents[1] / "extras" / "lionpride" / "src"
 PROGRAM = """
 import asyncio, sys
@@ -47,3 +49,23 @@ def test_another_package_of_that_path_goes_first(tmp_path: Path) -> None:
     module = "from beeline.exchange import *\nclass Mail: __module__ = 'theirs'\n"
     (theirs / "__init__.py").write_text(module, encoding="utf-8")
     assert run(tmp_path) == "Hello Bob! outbox theirs\n"
+
+
+def example(name: str) -> str:
+    return str(Path(__file__).parents[1] / "examples" / f"exchange_{name}.py")
+
+
+def test_the_entities_of_one_process_talk() -> None:
+    command = [sys.executable, example("talk")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "2\na plan\ntasks review\n"
+
+
+def test_a_reviewer_that_is_killed_is_replaced(hive: Hive) -> None:
+    for _ in range(2):
+        reviewer = subprocess.Popen([sys.executable, example("review"), "reviewer"])
+        author = [sys.executable, example("review"), "author"]
+        done = subprocess.run(author, capture_output=True, text=True, check=True)
+        reviewer.kill()
+        reviewer.wait()
+        assert done.stdout == "chapter 1: well done\n"
