@@ -7,6 +7,7 @@ and once, by another front end, from the source distribution."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import zipfile
 SOURCE, BUILD, SCRATCH = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = SOURCE / "bindings" / "python"
+CORE = "_core.abi3.so"
 IS_LONG = os.environ.get("BEELINE_SOAK") == "1"
 
 
@@ -57,6 +59,9 @@ class Environment:
         common = ("--disable-pip-version-check", "--no-cache-dir")
         return run(self.bin / "pip", *words, *common, environment=environment)
 
+    def packages(self):
+        return next(self.folder.glob("lib/python3*/site-packages"))
+
 
 class Wheel(unittest.TestCase):
     def setUp(self):
@@ -66,8 +71,8 @@ class Wheel(unittest.TestCase):
 
     def check_that_it_works(self, environment):
         beeline = environment.bin / "beeline"
-        version = (SOURCE / "include/beeline/version.h").read_text().split('kVersion = "')[1]
-        version = version.split('"')[0]
+        header = (SOURCE / "include/beeline/version.h").read_text()
+        version = re.search('kVersion = "(.*)"', header).group(1)
         self.assertIn(version, run(beeline, "--version", environment=self.hive))
         self.assertIn(f"beeline-ipc {version}", " ".join(environment.pip("list").split()))
         try:
@@ -82,16 +87,23 @@ class Wheel(unittest.TestCase):
         environment = Environment("fresh")
         environment.pip("install", "--no-index", PACKAGE, environment=build_environment())
         self.check_that_it_works(environment)
-        package = next(environment.folder.glob("lib/python3*/site-packages/beeline"))
+        package = environment.packages() / "beeline"
         self.assertTrue((package / "py.typed").exists())
         self.assertTrue(os.access(package / "bin" / "beelined", os.X_OK))
+        symbols = run("nm", "--dynamic", "--defined-only", "--just-symbols", package / CORE)
+        self.assertEqual(symbols, "PyInit__core\n", "the extension shows more than its entry")
+
+        for extra in sorted((PACKAGE / "extras").iterdir()):
+            with self.subTest(extra.name):
+                environment.pip("install", "--no-index", extra, environment=clean_environment())
+        environment.pip("check")
         environment.pip("uninstall", "--yes", "beeline-ipc")
         self.assertFalse(package.exists(), "pip leaves a part of the package")
 
-    def test_an_editable_package_follows_the_sources(self):
-        if IS_LONG:
-            self.skipTest("its binaries are those of a build that stays")
-        environment = Environment("editable")
+        if not IS_LONG:  # its build would stay in the tree
+            self.check_editable(environment)
+
+    def check_editable(self, environment):
         environment.pip("install", "--no-index", "-e", PACKAGE, environment=build_environment())
         self.check_that_it_works(environment)
         where = "import beeline, os; print(os.path.realpath(beeline.__file__))"
@@ -99,10 +111,13 @@ class Wheel(unittest.TestCase):
         self.assertEqual(found.strip(), str(PACKAGE / "src/beeline/__init__.py"))
 
     def test_a_missing_build_is_named(self):
-        environment = Environment("missing")
-        nowhere = clean_environment(BEELINE_BUILD_DIR=self.place.name)
-        with self.assertRaisesRegex(AssertionError, "_core.abi3.so is missing"):
-            environment.pip("install", "--no-index", PACKAGE, environment=nowhere)
+        nowhere = clean_environment(
+            BEELINE_BUILD_DIR=self.place.name, PYTHONPATH=str(PACKAGE / "backend")
+        )
+        call = f"import beeline_backend; beeline_backend.build_wheel({self.place.name!r})"
+        with self.assertRaisesRegex(AssertionError, "_core.abi3.so is missing: build the target"):
+            run(sys.executable, "-c", call, environment=nowhere, cwd=PACKAGE)
+        self.assertEqual(os.listdir(self.place.name), [], "a half wheel is left")
 
     def test_another_front_end_builds_both_distributions(self):
         if not IS_LONG:
@@ -112,7 +127,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(len(list(out.glob("beeline_ipc-*.tar.gz"))), 1)
         wheel = next(out.glob("beeline_ipc-*-cp311-abi3-linux_*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            core = archive.extract("beeline/_core.abi3.so", self.place.name)
+            core = archive.extract(f"beeline/{CORE}", self.place.name)
         needed = run("readelf", "--dynamic", "--wide", core)
         for library in ("libstdc++", "libfmt", "libgcc_s", "libbeeline"):
             self.assertNotIn(library, needed, "a wheel needs no library of the distribution")

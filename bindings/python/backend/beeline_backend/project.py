@@ -8,6 +8,7 @@ import pathlib
 import re
 import sysconfig
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 # The folder of this backend's own distribution, and the C++ tree around it. A source distribution
@@ -17,7 +18,7 @@ ROOT = PYTHON.parents[1]
 
 _KEYS = {
     "name", "dynamic", "description", "readme", "requires-python", "license", "keywords",
-    "classifiers", "dependencies", "scripts", "entry-points",
+    "classifiers", "dependencies", "optional-dependencies", "scripts", "entry-points",
 }  # fmt: skip
 
 
@@ -88,10 +89,17 @@ def metadata() -> str:
         *(f"Classifier: {classifier}" for classifier in facts["classifiers"]),
         f"Requires-Python: {facts['requires-python']}",
         *(f"Requires-Dist: {other}" for other in facts.get("dependencies", ())),
+        *_extras(facts.get("optional-dependencies", {})),
         "Description-Content-Type: text/markdown",
     ]
     page: str = facts["readme"]
     return "\n".join(lines) + "\n\n" + (home() / page).read_text(encoding="utf-8")
+
+
+def _extras(extras: dict[str, list[str]]) -> Iterator[str]:
+    for extra, others in extras.items():
+        yield f"Provides-Extra: {extra}"
+        yield from (f'Requires-Dist: {other}; extra == "{extra}"' for other in others)
 
 
 def entry_points() -> str:

@@ -14,7 +14,7 @@ _PARTS = (
     "CMakeLists.txt", "LICENSE", "README.md", "bindings/python", "cmake", "examples", "include",
     "man", "shm", "src", "systemd", "tools",
 )  # fmt: skip
-_NOT_TAKEN = {"__pycache__", "tests", "dist", "build"}
+_NOT_TAKEN = {"__pycache__", "build", "dist", "extras", "tests"}
 
 
 def write(folder: pathlib.Path) -> str:
