@@ -10,6 +10,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "The base of the Agents of beeline.aio and beeline.sync.";
+
 Agent& agent_of(PyObject* self) { return *reinterpret_cast<Agent*>(self); }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -153,6 +155,8 @@ PyObject* close(Agent& self, const Call& call) {
 
 PyMethodDef* own_methods() {
   static PyMethodDef methods[] = {
+      // Agent[Message, Loan, TaskRun] is for type checkers.
+      {"__class_getitem__", &Py_GenericAlias, METH_O | METH_CLASS, "For type checkers."},
       method<Agent, fileno>("fileno", "Readable when something may have come."),
       method<Agent, urgent>("urgent", "True while a critical message waits."),
       method<Agent, views>("views", "How many views of payloads and loans live."),
@@ -206,6 +210,7 @@ bool add_agent_type(State& state, PyObject* module) {
                          slot(Py_tp_traverse, &traverse),
                          {Py_tp_getset, getters},
                          {Py_tp_methods, all_methods()},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec{"beeline._core.Agent", sizeof(Agent), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |

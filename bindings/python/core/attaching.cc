@@ -12,6 +12,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "attach() in two steps.";
+
 constexpr std::array kTypes = {Name::kAgentType, Name::kMessageType, Name::kLoanType,
                                Name::kRunType};
 constexpr auto kAttach = signature("attach", kTypes, 4, kAttachOptions);
@@ -191,6 +193,7 @@ bool add_attaching_type(State& state, PyObject* module) {
   PyType_Slot slots[] = {slot(Py_tp_dealloc, &deallocate),
                          slot(Py_tp_new, &make_guarded),
                          {Py_tp_methods, methods},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec{"beeline._core.Attaching", sizeof(Attaching), 0, Py_TPFLAGS_DEFAULT, slots};
   return add_type(state, module, Kind::kAttaching, "Attaching", spec);

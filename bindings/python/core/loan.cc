@@ -9,6 +9,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "Writable memory in a link: memoryview(loan) is writable and counted.";
+
 constexpr const char* kEnded =
     "this loan has ended: it was sent or released, or its agent is closed. Borrow another one";
 
@@ -181,6 +183,7 @@ bool add_loan_type(State& state, PyObject* module) {
                          slot(Py_bf_releasebuffer, &View<Loan, false>::release),
                          {Py_tp_getset, getters},
                          {Py_tp_methods, methods},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec{"beeline._core.Loan", sizeof(Loan), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |

@@ -9,6 +9,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "A lease on a message: memoryview(message) is read-only and counted.";
+
 constexpr const char* kEnded =
     "this message has ended: done(), requeue(), reject() and the end of its agent each end it. "
     "Read "
@@ -108,6 +110,7 @@ bool add_message_type(State& state, PyObject* module) {
                          slot(Py_bf_releasebuffer, &View<Message, true>::release),
                          {Py_tp_getset, message_facts()},
                          {Py_tp_methods, message_methods()},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec{"beeline._core.Message", sizeof(Message), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |

@@ -27,7 +27,11 @@ bool Payload::read(PyObject* from, const char* name) {
     return false;
   }
   if (PyObject_GetBuffer(from, &buffer_, PyBUF_SIMPLE) != 0) {
-    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0) return false;
+    // numpy says ValueError.
+    if (PyErr_ExceptionMatches(PyExc_BufferError) == 0 &&
+        PyErr_ExceptionMatches(PyExc_ValueError) == 0) {
+      return false;
+    }
     PyErr_Clear();
     PyErr_Format(PyExc_BufferError,
                  "%s is one run of contiguous bytes, and this %S is none: copy it first, for "

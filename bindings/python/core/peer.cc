@@ -5,6 +5,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "A peer whose link is open; valid for the agent that gave it.";
+
 Peer& peer_of(PyObject* self) { return *reinterpret_cast<Peer*>(self); }
 
 PyObject* pid(Peer& self) { return PyLong_FromUnsignedLong(self.peer.pid); }

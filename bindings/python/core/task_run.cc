@@ -8,6 +8,8 @@
 namespace beeline::python {
 namespace {
 
+constexpr const char* kDoc = "A task in the hands of the child.";
+
 constexpr double kMsPerSecond = 1e3;
 constexpr const char* kEnded =
     "this task has ended: finish() and fail() end it once, and so does the end of its agent";
@@ -192,6 +194,7 @@ bool add_task_run_type(State& state, PyObject* module) {
                          slot(Py_tp_traverse, &traverse),
                          {Py_tp_getset, getters},
                          {Py_tp_methods, methods},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
   PyType_Spec spec{"beeline._core.TaskRun", sizeof(TaskRun), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
