@@ -238,18 +238,54 @@ def test_a_cancelled_sync_loses_no_mail(hive: Hive) -> None:
 
 
 @pytest.mark.beeline_leaves("lease", "process", "file")
-def test_an_end_of_the_hive_leaves_the_mail_in_the_outbox(hive: Hive) -> None:
+@pytest.mark.parametrize("end", ["detach", "unregister"])
+def test_an_end_of_the_hive_loses_no_mail_of_this_process(hive: Hive, end: str) -> None:
 
     async def main() -> None:
-        async with Exchange() as exchange:
+        async with Exchange() as exchange, Exchange() as other:
             await exchange.attach()
+            await other.attach(control_timeout=0.5, start_coordinator=False)
             exchange.register(A)
-            exchange.send(A, B, 1)
+            other.register(B)
+            for n in range(3):
+                exchange.send(A, B, n)
+            assert await exchange.sync() == 3
+            await until(lambda: len(other.receive(B)) == 3)
+            exchange.send(A, B, "late")
             await asyncio.to_thread(hive.beeline, "down")
             await asyncio.sleep(0.1)
             with pytest.raises(beeline.BeelineError):
                 await exchange.sync()
             assert repr(exchange) == "Exchange(entities=1, pending_out=1)"
+            mail = other.pop_mail(B, A)
+            assert mail is not None and mail.content == 0
+            assert contents(other.receive(B)) == [1, 2]
+            if end == "unregister":
+                box = other.unregister(B)
+                assert box is not None and contents(list(box.items)) == [1, 2]
+
+    asyncio.run(main())
+
+
+def test_an_entity_that_leaves_during_a_sync_stops_no_other(hive: Hive) -> None:
+    """LP-035, LP-037"""
+
+    async def main() -> None:
+        async with Exchange() as exchange, Exchange() as other:
+            await exchange.attach(patience=60)
+            await other.attach()
+            for owner in (A, C):
+                exchange.register(owner)
+            other.register(B)
+            for n in range(400):
+                exchange.send(A, B, n)
+            syncing = asyncio.create_task(exchange.sync())
+            await until(lambda: len(other.receive(B)) == 192)
+            box = exchange.unregister(A)
+            assert await syncing == 192 and box is not None and len(box.outbox) == 208
+            exchange.send(C, B, "still here")
+            assert await exchange.sync() == 1
+            other.unregister(B)
 
     asyncio.run(main())
 

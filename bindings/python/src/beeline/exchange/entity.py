@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from beeline._errors import ClosedError
+from beeline._errors import BeelineError, ClosedError
 from beeline._types import AttachOptions, SendOptions
 from beeline.aio import Message, attach_blocking
-from beeline.exchange.errors import ValidationError
+from beeline.exchange.errors import NotFoundError, ValidationError
 from beeline.exchange.letter import TYPE, channel_option, mail_of
 from beeline.exchange.mailbox import Mailbox
 from beeline.exchange.parcel import Parcel
@@ -33,6 +34,8 @@ class Entity:
         self.parcels: dict[UUID, Parcel] = {}
         # Recipients that had no room for so long that no round waits for them any more.
         self.stuck: set[UUID] = set()
+        # The reason why nothing comes or goes any more.
+        self.ended: BeelineError | None = None
         self._leases: dict[UUID, Message] = {}
         self._courier = courier
         self._listener: asyncio.Task[None] | None = None
@@ -48,14 +51,18 @@ class Entity:
             while True:
                 self._file(await self.agent.receive())
                 self.fetch()
-        except ClosedError as error:
-            log.info("entity %s gets no more mail: %s", self.id, error)
+        except BeelineError as error:
+            self.ended = error
+            log.warning("entity %s gets no more mail: %s", self.id, error)
 
     def fetch(self) -> None:
-        """Puts what has come into the mailbox."""
+        """Puts what has come into the mailbox. After the end of the hive nothing comes."""
         messages = None
-        while not self.agent.closed and (messages is None or len(messages) == _BATCH):
-            messages = self.agent.try_receive_batch(_BATCH)
+        while messages is None or len(messages) == _BATCH:
+            try:
+                messages = self.agent.try_receive_batch(_BATCH)
+            except ClosedError:
+                return
             for message in messages:
                 self._file(message)
 
@@ -82,8 +89,11 @@ class Entity:
     def finish(self, id: UUID) -> None:
         """The mail was popped: it does not come again."""
         message = self._leases.pop(id, None)
-        if message is not None and message.held:
-            message.done()
+        try:
+            if message is not None and message.held:
+                message.done()
+        except BeelineError as error:
+            log.warning("entity %s may get a mail again that was popped: %s", self.id, error)
 
     # Mail that goes
 
@@ -119,9 +129,10 @@ class Entity:
         """Leaves the hive. Mail that was not popped leaves the mailbox and comes again."""
         self._stop_listening()
         for id, message in self._leases.items():
-            if message.held:
+            with contextlib.suppress(ClosedError):
                 message.put_back()
-            self.box.remove_item(id)
+            with contextlib.suppress(NotFoundError):
+                self.box.remove_item(id)
         self._leases.clear()
         await self.agent.detach()
 
@@ -133,7 +144,11 @@ class Entity:
         # The last life of the agent is a temporary one: the hive forgets it.
         last = options.copy()
         last["temporary"] = True
-        self.agent = attach_blocking(str(self.id), **last)
+        try:
+            self.agent = attach_blocking(str(self.id), **last)
+        except (BeelineError, TimeoutError) as error:
+            log.warning("the hive has not forgotten entity %s: %s", self.id, error)
+            return
         self.fetch()
         self._let_go()
 

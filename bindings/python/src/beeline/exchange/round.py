@@ -47,33 +47,45 @@ class Round:
 
     async def run(self, entities: list[Entity]) -> int:
         """How many mails reached their first recipient. Those that wait are in the outboxes."""
+        ends = [entity.ended for entity in entities]
+        if ends and ends[0] is not None and all(ends):
+            raise ends[0]
         taken: list[tuple[Entity, list[Parcel]]] = []
         number = 0
         try:
             for entity in entities:
+                if entity.ended is not None or self._has_left(entity):
+                    continue
                 parcels = entity.take()
                 taken.append((entity, parcels))
                 for parcel in parcels:
                     if parcel.targets is None:
                         parcel.targets = await self._recipients(entity, parcel)
-                    for to in tuple(parcel.targets):
+                    for to in tuple(parcel.targets or ()):
                         self._offer(entity, parcel, to)
                     number += 1
                     if number % _BREATH == 0:
                         await asyncio.sleep(0)
             waits = [self._wait(entity, to, p) for (entity, to), p in self._waiting.items()]
-            await asyncio.gather(*waits)
+            for error in await asyncio.gather(*waits, return_exceptions=True):
+                if error is not None:
+                    raise error
         finally:
             for entity, parcels in taken:
                 entity.settle(parcels)
         return self._delivered
 
-    async def _recipients(self, entity: Entity, parcel: Parcel) -> list[UUID]:
+    async def _recipients(self, entity: Entity, parcel: Parcel) -> list[UUID] | None:
         recipient = parcel.mail.recipient
         if recipient is not None:
             return [recipient]
         if self._everyone is None:
-            self._everyone = await self._courier.everyone(entity)
+            try:
+                self._everyone = await self._courier.everyone(entity)
+            except ClosedError:
+                if self._has_left(entity):
+                    return None
+                raise
         return [id for id in self._everyone if id != entity.id]
 
     def _offer(self, entity: Entity, parcel: Parcel, to: UUID) -> None:
@@ -94,7 +106,8 @@ class Round:
                 entity.stuck.discard(to)
                 self._count(parcel, to)
         except ClosedError:
-            raise
+            if not self._has_left(entity):
+                raise
         except ValidationError as error:
             self._drop(parcel, to, error)
         except (LookupError, BeelineError):
@@ -112,6 +125,8 @@ class Round:
             except _FINAL as error:
                 self._drop(parcel, to, error)
             except ClosedError:
+                if self._has_left(entity):
+                    return
                 raise
             except (BeelineError, TimeoutError) as error:
                 log.info("%r waits for the next round: %s", parcel.mail, error)
@@ -121,6 +136,10 @@ class Round:
             else:
                 self._count(parcel, to)
             progress = True
+
+    def _has_left(self, entity: Entity) -> bool:
+        """True if it was unregistered meanwhile. Its mail stays in its outbox then."""
+        return self._courier.entity_of(entity.id) is not entity
 
     def _count(self, parcel: Parcel, to: UUID) -> None:
         assert parcel.targets is not None
