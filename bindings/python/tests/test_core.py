@@ -215,7 +215,8 @@ def test_ended_message_is_refused(ab: Pair) -> None:
             use()
     with pytest.raises(ValueError, match="another agent"):
         uses[-1]()
-    for view in (lambda: memoryview(m), lambda: m.payload):
+    views: list[Callable[[], object]] = [lambda: memoryview(m), lambda: m.payload]
+    for view in views:
         with pytest.raises(BufferError, match="has ended"):
             view()
 
@@ -227,7 +228,8 @@ def test_views_hold_the_lease(ab: Pair) -> None:
     one, two = m.payload, numpy.frombuffer(m, dtype=numpy.uint8)
     assert (b.views(), a.views()) == (2, 0) and not two.flags.writeable
     ends: list[Callable[[], object]] = [m.done, m.requeue, m.put_back, m.reject, m.escalate]
-    for end in [*ends, lambda: b.done_all([m])]:
+    ends.append(lambda: b.done_all([m]))
+    for end in ends:
         with pytest.raises(BufferError, match="2 views of this message still live"):
             end()
     with pytest.raises(BufferError, match="2 views of this agent"):
@@ -377,9 +379,11 @@ def test_task_goes_to_a_child_and_back(hive: Hive) -> None:
     child = attach("c", parent="p")
     child.accept_tasks(True)
     work = {"description": "d", "context": b"\0\xff", "params": {"k": "v", "\udcff": ""}}
-    task = parent.execute_start("c", 10 * SECOND, id="T1", timeout=3, priority=1, **work)
+    more = {"id": "T1", "timeout": 3, "priority": 1, **work}
+    task = parent.execute_start("c", 10 * SECOND, **more)
     run = child._wait_task(10 * SECOND)
-    assert run is not None and run.id == "T1" and run.message_id == task and run.parent == parent.pid
+    assert run is not None and run.id == "T1" and run.message_id == task
+    assert run.parent == parent.pid
     assert {"description": run.description, "context": run.context, "params": run.params} == work
     assert (run.timeout, run.priority, run.held, run.cancelled, run.agent) == (
         3.0, 1, True, False, child,

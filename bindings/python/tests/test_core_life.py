@@ -157,7 +157,8 @@ def test_cycles_are_collected(hive: Hive) -> None:
         friend: Any
 
     for _ in range(5):
-        agent: Any = _core.attach(Agent, Message, _core.Loan, _core.TaskRun, name="a", temporary=True)
+        types: Any = (Agent, Message, _core.Loan, _core.TaskRun)
+        agent: Any = _core.attach(*types, name="a", temporary=True)
         agent.send_nowait("a", b"x")
         message: Any = agent._wait_receive(SECOND)
         agent.message = message
