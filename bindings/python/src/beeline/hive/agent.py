@@ -170,14 +170,22 @@ class HiveAgent:
         timeout: float,
     ) -> Message:
         loop = asyncio.get_running_loop()
-        request_id = text_of(new_request(self._pid))
+        until = loop.time() + timeout
+        number = new_request(self._pid)
+        request_id = text_of(number)
         waiter: asyncio.Future[Message] = loop.create_future()
         self._pending_requests[request_id] = waiter
-        if self._post is not None:
-            self._post.questions[request_id] = timeout
+        post = self._post
+        if post is not None:
+            post.expect(request_id, number, timeout)
         try:
-            async with asyncio.timeout(timeout):
-                await send(to_pid=to_pid, type=type, payload=payload, reply_to=request_id)
+            await send(to_pid=to_pid, type=type, payload=payload, reply_to=request_id)
+            answer = None if post is None else await post.answer(request_id)
+            if answer is not None:
+                await self.on_message(answer)
+                if waiter.done():
+                    return waiter.result()
+            async with asyncio.timeout_at(until):
                 return await waiter
         except TimeoutError:
             raise TimeoutError(
@@ -185,8 +193,8 @@ class HiveAgent:
             ) from None
         finally:
             self._pending_requests.pop(request_id, None)
-            if self._post is not None:
-                self._post.questions.pop(request_id, None)
+            if post is not None:
+                post.forget(request_id)
 
     async def send_fire_and_forget(
         self, ctx: SyscallContext, to_pid: int, type: str, payload: bytes
@@ -200,17 +208,6 @@ class HiveAgent:
         """The answers that no call has waited for, in the order in which they came."""
         found, self._pending_results = self._pending_results, []
         return found
-
-    def _answered(self, request_id: str, answer: Message | Exception) -> None:
-        waiter = self._pending_requests.get(request_id)
-        if isinstance(answer, Exception):
-            if waiter is not None and not waiter.done():
-                waiter.set_exception(answer)
-        elif waiter is not None and type(self).on_message is HiveAgent.on_message:
-            if not waiter.done():
-                waiter.set_result(answer)
-        elif self._desk is not None:
-            self._desk.start(self._desk.take(answer))
 
     # ---- The life of the agent ----
 
@@ -269,7 +266,7 @@ class HiveAgent:
         self._agent = agent
         self._pid, self._ppid = agent.pid, agent.parent
         self._config.name = self._config.name or agent.name
-        self._post = Post(agent, self._answered)
+        self._post = Post(agent)
         self._core = CoreClient(pid=agent.pid)
         self._core.connect(agent, self._post)
         self._desk = Desk(self, agent, self._post)

@@ -41,7 +41,7 @@ class CoreClient:
         self._agent: aio.Agent | None = None
         self._post: Post | None = None
         if channel is not None:
-            self.connect(channel, Post(channel, lambda request_id, answer: None))
+            self.connect(channel, Post(channel))
 
     def connect(self, agent: aio.Agent, post: Post) -> None:
         """Makes the calls through this agent from now on."""

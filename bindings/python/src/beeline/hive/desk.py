@@ -7,8 +7,7 @@ import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from beeline import aio
-from beeline._errors import ClosedError
+from beeline import _core, aio
 from beeline._serving import Handler
 from beeline._types import SHUTDOWN, Ack, AckStatus
 from beeline._types import TaskResult as EngineResult
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from beeline.hive.agent import HiveAgent
 
 _log = logging.getLogger("beeline.hive")
+_DONE = Ack()
 _LOOK_AGAIN = 0.1  # seconds until the next look whether a task is still wanted
 _LINGER = 0.5  # seconds that an agent of the role task waits for another task
 
@@ -46,13 +46,16 @@ class Desk(Handler):
         self._agent = agent
         self._post = post
         self._at_work = 0
+        self._late = 0
         self._end: asyncio.TimerHandle | None = None
         self._running: set[asyncio.Task[None]] = set()
 
     async def on_start(self, agent: aio.Agent) -> None:
-        self.start(self._take_results())
+        agent._driver.listeners.add(self._look)
+        agent._touch()
 
     async def on_stop(self, reason: str) -> None:
+        self._agent._driver.listeners.discard(self._look)
         for task in self._running:
             task.cancel()
         if self._end is not None:
@@ -83,16 +86,15 @@ class Desk(Handler):
             return await self._owner.shut_down(lease.text)
         return await self.on_message(lease)
 
-    async def _take_results(self) -> None:
+    def _look(self, found: _core.Readiness) -> None:
         # Answers that no request waits for: late ones, and those to messages sent without a wait.
-        while True:
-            try:
-                lease = await self._agent.result()
-            except ClosedError:
-                return
-            letter = self._post.open(lease)
-            lease.done()
-            await self.take(letter)
+        late = self._agent._counters()["late_replies"]
+        if late != self._late:
+            self._late = late
+            for lease in self._agent.results():
+                letter = self._post.open(lease)
+                lease.done()
+                self.start(self.take(letter))
 
     async def take(self, letter: Message) -> None:
         """Gives a message to the owner that the engine has ended already."""
@@ -145,10 +147,10 @@ async def _until_unwanted(run: aio.TaskRun, work: asyncio.Task[Any]) -> None:
 def _outcome(ack: object, held: Held) -> Ack:
     if not isinstance(ack, MessageAck):
         raise TypeError(f"handle_message() returns a MessageAck, not {ack!r}")
-    status = AckStatus(ack.status)
-    if status == AckStatus.QUEUED and held.answered:
-        status = AckStatus.ACCEPTED  # The answer was faster.
-    return Ack(status, ack.reply)
+    is_answered = ack.status == MessageAck.ACK_QUEUED and held.answered  # The answer was faster.
+    if is_answered or (ack.status == MessageAck.ACK_ACCEPTED and not ack.reply):
+        return _DONE
+    return Ack(AckStatus(ack.status), ack.reply)
 
 
 def _task_of(run: aio.TaskRun) -> Task:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from beeline import aio
 from beeline.hive.types import Message
@@ -15,9 +15,11 @@ class Held:
     lease: aio.Message
     letter: Message
     answered: bool = False
+    # The sender, and the texts by which an answer to it may name this message.
+    keys: list[tuple[int, str]] = field(init=False)
 
-    def keys(self) -> list[tuple[int, str]]:
-        """The texts by which an answer to its sender may name it."""
+    def __post_init__(self) -> None:
         letter = self.letter
-        names = (letter.message_id, letter.reply_to) if letter.reply_to else (letter.message_id,)
-        return [(letter.from_pid, name) for name in names]
+        self.keys = [(letter.from_pid, letter.message_id)]
+        if letter.reply_to:
+            self.keys.append((letter.from_pid, letter.reply_to))

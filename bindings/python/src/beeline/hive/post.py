@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from beeline import aio
-from beeline._errors import BeelineError, NoAgent, SendError, Unanswered
+from beeline import _core, aio
+from beeline._errors import BeelineError, NoAgent, Unanswered
+from beeline._types import MessageId
 from beeline.hive import envelope
 from beeline.hive.held import Held
 from beeline.hive.recent import Recent
@@ -16,23 +16,28 @@ from beeline.hive.request_id import number_of, text_of
 from beeline.hive.types import Message
 from beeline.hive.words import RELATIONS, priority_of, rank_of
 
+# As a number, without the enumeration of the public package.
+_relation_of = _core.Message.relation.__get__
 _PATIENCE = 10.0  # seconds that a send waits for room
 _MOST_NAMES = 4096
 
-Answered = Callable[[str, "Message | Exception"], None]
+@dataclass
+class _Question:
+    """A request. It has no id and no answer before it was sent."""
+
+    number: int
+    patience: float
+    to_pid: int = 0
+    id: int = 0
+    answer: asyncio.Future[aio.Message] | None = None
 
 
 class Post:
-    """The messages of one agent: those in hand, and the texts that name messages.
+    """The messages of one agent: those in hand, and the texts that name messages."""
 
-    `questions` has the requests that are about to be sent, with the seconds of their patience.
-    `answered` is called with the answer to each of them, or with the reason why there is none.
-    """
-
-    def __init__(self, agent: aio.Agent, answered: Answered) -> None:
+    def __init__(self, agent: aio.Agent) -> None:
         self._agent = agent
-        self._answered = answered
-        self.questions: dict[str, float] = {}
+        self._questions: dict[str, _Question] = {}
         self._held: dict[tuple[int, str], Held] = {}
         # The texts that this agent chose for its messages, and those that others chose for theirs.
         self._own_names: Recent[int, str] = Recent(_MOST_NAMES)
@@ -54,7 +59,7 @@ class Post:
             message_id=str(lease.id),
             from_pid=lease.sender,
             from_name=lease.sender_name,
-            relation=RELATIONS[lease.relation],
+            relation=RELATIONS[_relation_of(lease)],
             type=lease.type,
             priority=priority_of(lease.rank),
             payload=payload,
@@ -66,12 +71,12 @@ class Post:
     def hold(self, lease: aio.Message) -> Held:
         """Notes a message that is being handled, so that an answer finds it."""
         held = Held(lease, self.open(lease))
-        for key in held.keys():
+        for key in held.keys:
             self._held[key] = held
         return held
 
     def let_go(self, held: Held) -> None:
-        for key in held.keys():
+        for key in held.keys:
             if self._held.get(key) is held:
                 del self._held[key]
 
@@ -102,7 +107,8 @@ class Post:
             "ttl": ttl or None,
             "requires_ack": requires_ack,
         }
-        number = number_of(reply_to)
+        question = self._questions.get(reply_to)
+        number = number_of(reply_to) if question is None else question.number
         if reply_to and not number:
             number = self._their_names.get((to_pid, reply_to)) or 0
             payload = envelope.wrap(reply_to, payload)
@@ -111,8 +117,8 @@ class Post:
             held = self._held.get((to_pid, reply_to)) if reply_to else None
             if held is not None and held.lease.held:
                 return await self._answer(held, payload, options)
-            if reply_to in self.questions:
-                return await self._ask(to_pid, payload, reply_to, number, options)
+            if question is not None and question.answer is None:
+                return await self._ask(question, to_pid, payload, options)
             id = await self._agent.send(
                 to_pid, payload, reply_to=number, timeout=_PATIENCE, **options
             )
@@ -130,38 +136,53 @@ class Post:
         return str(id)
 
     async def _ask(
-        self, to_pid: int, payload: bytes, request_id: str, number: int, options: dict[str, Any]
+        self,
+        question: _Question,
+        to_pid: int,
+        payload: bytes,
+        options: dict[str, Any],
     ) -> str:
-        patience = self.questions.pop(request_id)
-        id, answer = await self._agent.ask(
+        question.to_pid = to_pid
+        question.id, question.answer = await self._agent.ask(
             to_pid,
             payload,
-            timeout=patience,
-            reply_to=number,
+            timeout=question.patience,
+            reply_to=question.number,
             cancel_on_timeout=False,
             **options,
         )
-        answer.add_done_callback(partial(self._conclude, to_pid, request_id, id))
-        return str(id)
+        return str(MessageId(question.id))
 
-    def _conclude(
-        self, to_pid: int, request_id: str, id: int, answer: asyncio.Future[aio.Message]
-    ) -> None:
-        if answer.cancelled():
-            return
-        error = answer.exception()
-        if error is None:
-            lease = answer.result()
-            letter = self.open(lease)
-            letter.reply_to = request_id
-            lease.done()
-            self._answered(request_id, letter)
-        elif isinstance(error, (Unanswered, TimeoutError)):
-            # The receiver may answer later, and may name the message in place of the request.
-            self._own_names.add(id, request_id)
-        else:
-            reason = f"no reply from PID {to_pid}: {_reason(error, to_pid)}"
-            self._answered(request_id, RuntimeError(reason))
+    def expect(self, request_id: str, number: int, patience: float) -> None:
+        """The next message with this reply_to is a request; answer() waits for its answer."""
+        self._questions[request_id] = _Question(number, patience)
+
+    async def answer(self, request_id: str) -> Message | None:
+        """The answer to a request. None: it may come later, as a message of its own.
+
+        RuntimeError: none will come.
+        """
+        question = self._questions[request_id]
+        if question.answer is None:
+            return None  # It was sent in another way.
+        try:
+            lease = await question.answer
+        except (Unanswered, TimeoutError):
+            return None
+        except BeelineError as error:
+            reason = _reason(error, question.to_pid)
+            raise RuntimeError(f"no reply from PID {question.to_pid}: {reason}") from error
+        letter = self.open(lease)
+        letter.reply_to = request_id
+        lease.done()
+        question.id = 0
+        return letter
+
+    def forget(self, request_id: str) -> None:
+        """Ends the wait for an answer. A late one may name the message or the request."""
+        question = self._questions.pop(request_id)
+        if question.id:
+            self._own_names.add(question.id, request_id)
 
 
 def _reason(error: BaseException, to_pid: int) -> str:

@@ -16,7 +16,7 @@ from beeline import aio
 from beeline.hive.agent import HiveAgent
 
 # on_init() may block the loop, which then cannot end it. This many seconds later its process ends.
-_MERCY = 5.0
+_MERCY = 2.0
 
 
 def main(arguments: list[str] | None = None) -> int:
