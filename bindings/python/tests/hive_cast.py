@@ -127,3 +127,16 @@ class Chatty(HiveAgent):
     async def on_shutdown(self, reason: str) -> bytes | None:
         print(f"good night: {reason}")
         return reason.encode()
+
+
+class Relay(HiveAgent):
+    """Gives the content of a mail to two agents in other languages, and mails the result back."""
+
+    async def handle_message(self, message: Message) -> MessageAck:
+        pids = {each["name"]: each["pid"] for each in await self.core.list_siblings()}
+        content = message.payload
+        for name in ("shout", "lines"):
+            content = (await self.send_and_wait_core(pids[name], "t", content)).payload
+        mail = json.dumps({"content": content.decode()}).encode()
+        await self.core.send_message(message.from_pid, type="mail", payload=mail)
+        return MessageAck()

@@ -66,6 +66,7 @@ class Ground:
         name: str,
         parent: str = "",
         folder: Path = EXAMPLES,
+        /,
         **environment: str,
     ) -> Process:
         """Starts an agent as a process, and waits until it is ready."""
@@ -82,6 +83,12 @@ class Ground:
         assert ready == "READY", line
         self._processes.append(Process(process, int(pid)))
         return self._processes[-1]
+
+    async def program(self, *words: str) -> asyncio.subprocess.Process:
+        """Starts the program `beeline`. The test ends it."""
+        pipe = asyncio.subprocess.PIPE
+        program = Path(os.environ["BEELINE_BIN"]) / "beeline"
+        return await asyncio.create_subprocess_exec(program, *words, stdin=pipe, stdout=pipe)
 
     async def end(self) -> None:
         for each in reversed(self._processes):

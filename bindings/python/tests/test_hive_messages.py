@@ -64,7 +64,7 @@ async def test_an_agent_accepts_messages_and_does_no_tasks_by_default(ground: Gr
 @scene
 async def test_two_waits_get_their_own_answers_in_any_order(ground: Ground) -> None:
     """HK-062, HK-065, HK-066"""
-    echo = await ground.start("hive_cast:Echo", "echo", folder=TESTS)
+    echo = await ground.start("hive_cast:Echo", "echo", "", TESTS)
     asker = await ground.run(Probe(), "asker")
     ctx = SyscallContext("t", core=asker.core)
     slow = asyncio.create_task(asker.send_and_wait(ctx, echo.pid, "plain:0.3", b"slow"))
@@ -75,7 +75,7 @@ async def test_two_waits_get_their_own_answers_in_any_order(ground: Ground) -> N
     await other.core.send_message(asker.pid, type="meanwhile", payload=b"handled")
     assert (await asker.next()).payload == b"handled" and not slow.done()
     answer = await slow
-    assert answer.payload == b"slow" and answer.from_name == "echo" and answer.type == "notification"
+    assert (answer.payload, answer.from_name, answer.type) == (b"slow", "echo", "notification")
     assert not asker._pending_requests
 
 

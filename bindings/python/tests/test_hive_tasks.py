@@ -25,7 +25,8 @@ async def test_a_result_is_read_by_attribute_and_by_key(ground: Ground) -> None:
     with pytest.raises(KeyError):
         result["keys"]
     description = "echo " + "x" * 30
-    task = json.loads((await boss.core.execute_task(hand.pid, description, {"p": "q"}, 60))["output"])
+    result = await boss.core.execute_task(hand.pid, description, {"p": "q"}, 60)
+    task = json.loads(result["output"])
     assert task["task_id"] == f"ext-{hand.pid}-{description[:20]}" and task["params"] == {"p": "q"}
     assert (task["description"], task["priority"]) == (description, "normal")
     assert 50 <= task["timeout_seconds"] <= 60 and task["parent_task_id"] == ""

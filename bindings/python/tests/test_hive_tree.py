@@ -14,7 +14,6 @@ import time
 import beeline
 import pytest
 from beeline.hive import Message, ProcessInfo
-from beeline.pytest_plugin import Hive
 from hive_cast import Chatty, Probe
 from hive_ground import TESTS, Ground, scene, until
 
@@ -114,7 +113,8 @@ async def test_ready_is_the_first_line_of_a_process(ground: Ground) -> None:
     assert await first.end() == 0 and first.process.stdout is not None
     assert await first.process.stdout.read() == b"good night: user_request\n"
     await boss.core.send_message(first.pid, type="waits")
-    second = await ground.start("hive_cast:Chatty", "", "boss", TESTS, HIVEKERNEL_PID=str(first.pid))
+    old = {"HIVEKERNEL_PID": str(first.pid)}
+    second = await ground.start("hive_cast:Chatty", "", "boss", TESTS, **old)
     assert second.pid == first.pid
     assert boss._agent is not None
     await boss._agent.control(second.pid, beeline.SHUTDOWN, "budget_exceeded")
@@ -123,7 +123,8 @@ async def test_ready_is_the_first_line_of_a_process(ground: Ground) -> None:
     assert await second.process.stdout.read() == b"good night: budget_exceeded\n"
 
 
-def test_a_runner_that_cannot_start_says_why(hive: Hive) -> None:
+@scene
+async def test_a_runner_that_cannot_start_says_why(ground: Ground) -> None:
     """on_init() raises, does not return, or blocks the loop; no such class, no agent"""
     cases: tuple[tuple[str, dict[str, str], int, str], ...] = (
         ("hive_cast:Stillborn", {}, 1, "on_init"),
@@ -137,17 +138,15 @@ def test_a_runner_that_cannot_start_says_why(hive: Hive) -> None:
         ("hive_cast:Hand", {"HIVEKERNEL_PID": "4711"}, 1, "4711"),
     )
     for words, environment, code, text in cases:
-        done = subprocess.run(
-            [sys.executable, "-m", "beeline.hive.runner", "--agent", words],
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "beeline.hive.runner", "--agent", words),
             cwd=TESTS,
             env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
-        assert done.returncode == code and text in done.stderr, (words, environment, done.stderr)
-        assert "READY" not in done.stdout
+        output, errors = await process.communicate()
+        assert (process.returncode, output) == (code, b"") and text in errors.decode(), words
 
 
 def test_the_old_server_ends_by_hand() -> None:
@@ -214,7 +213,10 @@ async def test_an_orchestrator_and_ten_workers(ground: Ground) -> None:
     """HK-085, with the example; one worker is killed in the middle"""
     boss = await ground.start("hive_orchestrator:Orchestrator", "boss")
     workers = await asyncio.gather(
-        *(ground.start("hive_orchestrator:Worker", f"w-{i}", "boss", THINKING="1") for i in range(10))
+        *(
+            ground.start("hive_orchestrator:Worker", f"w-{i}", "boss", THINKING="1")
+            for i in range(10)
+        )
     )
     asker = await ground.run(Probe(), "asker")
     job = ";".join(f"{i} * {i}" for i in range(10)).encode()
