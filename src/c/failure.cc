@@ -42,9 +42,9 @@ std::string Failure::words() const {
     case Kind::kError:
       return error_.text;
     case Kind::kMissing:
-      return std::string(function_) + ": `" + words_ + "` is null: give one";
+      return std::string(function_).append(": `").append(words_).append("` is null: give one");
     case Kind::kStatic:
-      return std::string(function_) + ": " + words_;
+      return std::string(function_).append(": ").append(words_);
   }
   return {};
 }
@@ -62,8 +62,11 @@ int Failure::sys_errno() const { return kind_ == Kind::kError ? error_.sys_errno
 
 std::uint64_t Failure::limit() const { return kind_ == Kind::kSend ? sent_.limit : 0; }
 
-beeline_code invalid(const char* function, std::string words) {
-  return failed(Error{ErrorCode::kInvalid, 0, std::string(function) + ": " + std::move(words)});
+beeline_code invalid(const char* function, std::initializer_list<std::string_view> words) {
+  std::string text(function);
+  text += ": ";
+  for (const std::string_view each : words) text += each;
+  return failed(Error{ErrorCode::kInvalid, 0, std::move(text)});
 }
 
 beeline_code caught(const char* function) {

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <beeline/c/types.h>
@@ -47,7 +49,8 @@ class Failure {
 
 inline beeline_code failed(const SendResult& sent) { return Failure::last().set(sent); }
 inline beeline_code failed(Error error) { return Failure::last().set(std::move(error)); }
-beeline_code invalid(const char* function, std::string words);
+// The words follow each other; they are copied.
+beeline_code invalid(const char* function, std::initializer_list<std::string_view> words);
 // A handle whose agent was closed, or that has ended in another way.
 inline beeline_code ended(const char* function, const char* words) {
   return Failure::last().set_static(BEELINE_CLOSED, function, words);

@@ -61,8 +61,8 @@ beeline_code beeline_broadcast(beeline_agent* agent, int32_t group, const char* 
       [&](const char* function) -> beeline_code {
         *deliveries = nullptr;
         if (group < BEELINE_GROUP_ALL || group > BEELINE_GROUP_ROLE) {
-          return invalid(function, "`group` is " + std::to_string(group) +
-                                       ": give one of BEELINE_GROUP_ALL to BEELINE_GROUP_ROLE");
+          return invalid(function, {"`group` is ", std::to_string(group),
+                                    ": give one of BEELINE_GROUP_ALL to BEELINE_GROUP_ROLE"});
         }
         beeline::SendOptions wanted;
         const beeline_code read = read_options(function, options, wanted);

@@ -17,9 +17,16 @@ static_assert(kFirstAttachOptions <= sizeof(beeline_attach_options));
 beeline_code check_size(const char* function, const char* argument, std::size_t size,
                         std::size_t first) {
   if (size >= first) return BEELINE_OK;
-  return invalid(function, "`" + std::string(argument) + "->size` is " + std::to_string(size) +
-                               ", at least " + std::to_string(first) +
-                               " is needed: call the `_init` function of the struct first");
+  return invalid(function, {"`", argument, "->size` is ", std::to_string(size), ", at least ",
+                            std::to_string(first),
+                            " is needed: call the `_init` function of the struct first"});
+}
+
+beeline_code refuse_unknown(const char* function, const char* argument, std::size_t size,
+                            std::size_t known) {
+  return invalid(function, {"`", argument, "` sets fields that version ", beeline_version(),
+                            " of the library does not know: its struct has ", std::to_string(known),
+                            " bytes, yours has ", std::to_string(size), ": use a newer library"});
 }
 
 namespace {
@@ -79,8 +86,8 @@ namespace {
 
 beeline_code check_numbers(const char* function, const beeline_attach_options& given) {
   const auto refuse = [&](const char* field, std::int64_t value, std::int64_t most) {
-    return invalid(function, "`options->" + std::string(field) + "` is " + std::to_string(value) +
-                                 ", it must be from 0 to " + std::to_string(most));
+    return invalid(function, {"`options->", field, "` is ", std::to_string(value),
+                              ", it must be from 0 to ", std::to_string(most)});
   };
   if (given.order < BEELINE_AGED || given.order > BEELINE_FIFO) {
     return refuse("order", given.order, BEELINE_FIFO);

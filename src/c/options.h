@@ -26,6 +26,9 @@ inline constexpr std::size_t kFirstCounters = 120;
 // BEELINE_INVALID: the caller cannot have a struct of this size.
 beeline_code check_size(const char* function, const char* argument, std::size_t size,
                         std::size_t first);
+// BEELINE_INVALID: the caller asks for something that this library does not know.
+beeline_code refuse_unknown(const char* function, const char* argument, std::size_t size,
+                            std::size_t known);
 
 // Reads a struct of any version: fields beyond its size get their default, and bytes beyond ours
 // must be zero, because they ask for something that this library cannot do. Null is all defaults.
@@ -40,10 +43,7 @@ beeline_code read_sized(const char* function, const char* argument, const Option
   const char* const end = bytes + given->size;
   if (given->size > sizeof options &&
       std::any_of(bytes + sizeof options, end, [](char byte) { return byte != 0; })) {
-    return invalid(function, "`" + std::string(argument) + "` sets fields that version " +
-                                 beeline_version() + " of the library does not know: its struct " +
-                                 "has " + std::to_string(sizeof options) + " bytes, yours has " +
-                                 std::to_string(given->size) + ": use a newer library");
+    return refuse_unknown(function, argument, given->size, sizeof options);
   }
   std::memcpy(static_cast<void*>(&options), bytes, std::min(given->size, sizeof options));
   options.size = sizeof options;

@@ -97,7 +97,7 @@ beeline_code beeline_receive_batch(beeline_agent* agent, int64_t timeout_ns,
                    const beeline_code read = read_options(function, filter, wanted);
                    if (read != BEELINE_OK) return read;
                    if (most == 0)
-                     return invalid(function, "`most` is 0, at least 1 is needed: give it more");
+                     return invalid(function, {"`most` is 0, at least 1 is needed: give it more"});
                    std::vector<beeline::Message>& batch = agent->batch;
                    batch.resize(std::min(most, kMostInBatch));
                    std::size_t found = 0;

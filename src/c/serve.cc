@@ -63,8 +63,8 @@ beeline_code beeline_serve(beeline_agent* agent, beeline_handler handler, void* 
             agent->agent.serve([&](beeline::Message& each) { return call(each); }, options);
         if (agent->is_closed_inside && agent->serving == 0) delete agent;
         if (call.is_unknown()) {
-          return invalid(function, "the handler returned " + std::to_string(call.unknown()) +
-                                       ", no BEELINE_ACK_...: its message was requeued");
+          return invalid(function, {"the handler returned ", std::to_string(call.unknown()),
+                                    ", no BEELINE_ACK_...: its message was requeued"});
         }
         if (!served) return failed(std::move(served.error()));
         if (handled != nullptr) *handled = *served;

@@ -71,19 +71,17 @@ bool beeline_task_is_cancelled(beeline_task* task) {
 
 beeline_code beeline_task_report(beeline_task* task, int32_t kind, const char* text,
                                  size_t length) {
-  return checked(__func__, {{"task", task}, {"text", text}},
-                 [&](const char* function) -> beeline_code {
-                   beeline::TaskRun* const run = task->run();
-                   if (run == nullptr) return beeline::c::ended(function, kTaskHasEnded);
-                   const std::string_view words = beeline::c::text_of(text, length);
-                   if (kind == BEELINE_EVENT_UPDATE)
-                     return beeline::c::outcome_of(run->update(words), nullptr);
-                   if (kind == BEELINE_EVENT_LOG)
-                     return beeline::c::outcome_of(run->log(words), nullptr);
-                   return beeline::c::invalid(
-                       function, "`kind` is " + std::to_string(kind) +
-                                     ": give BEELINE_EVENT_UPDATE or BEELINE_EVENT_LOG");
-                 });
+  return checked(
+      __func__, {{"task", task}, {"text", text}}, [&](const char* function) -> beeline_code {
+        beeline::TaskRun* const run = task->run();
+        if (run == nullptr) return beeline::c::ended(function, kTaskHasEnded);
+        const std::string_view words = beeline::c::text_of(text, length);
+        if (kind == BEELINE_EVENT_UPDATE)
+          return beeline::c::outcome_of(run->update(words), nullptr);
+        if (kind == BEELINE_EVENT_LOG) return beeline::c::outcome_of(run->log(words), nullptr);
+        return beeline::c::invalid(function, {"`kind` is ", std::to_string(kind),
+                                              ": give BEELINE_EVENT_UPDATE or BEELINE_EVENT_LOG"});
+      });
 }
 
 beeline_code beeline_task_finish(beeline_task* task, const beeline_outcome* outcome) {

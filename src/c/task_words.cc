@@ -47,9 +47,8 @@ class FieldReader {
  private:
   void refuse(const char* field, std::size_t length) {
     if (code_ != BEELINE_OK) return;
-    code_ = invalid(function_, "`" + std::string(argument_) + "->" + field +
-                                   "` has a null pointer and the length " + std::to_string(length) +
-                                   ": give the bytes, or the length 0");
+    code_ = invalid(function_, {"`", argument_, "->", field, "` has a null pointer and the length ",
+                                std::to_string(length), ": give the bytes, or the length 0"});
   }
 
   const char* function_;
