@@ -99,6 +99,27 @@ def test_mail_that_was_not_popped_comes_again_after_a_kill(start: Start) -> None
     asyncio.run(main())
 
 
+def test_mail_of_a_sender_that_is_killed_arrives(start: Start) -> None:
+    """C-07: once it was counted."""
+    sender = start("talk", B, 100, A)
+
+    async def main() -> None:
+        async with Exchange() as exchange:
+            await exchange.attach()
+            exchange.register(A)
+            sender.go_on()
+            await until(lambda: exchange.receive(A))
+            sender.kill()
+            await asyncio.sleep(0.1)
+            numbers = contents(exchange.receive(A, sender=B))
+            assert numbers == list(range(len(numbers)))
+            exchange.send(A, B, "nobody there")
+            assert await send_all(exchange) == 1
+            exchange.unregister(A)
+
+    asyncio.run(main())
+
+
 @pytest.mark.beeline_leaves("lease")
 def test_no_mail_is_lost_when_its_receiver_is_killed_again_and_again(
     start: Start, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
 
 TYPE = "mail"
 _MOST_CHANNEL_BYTES = 31
-_FIELDS = ("id", "created_at", "channel", "content", "metadata", "broadcast")
+_FIELDS = frozenset(("id", "created_at", "channel", "content", "metadata", "broadcast"))
 # Agents that are no entities have names; an exchange knows them by a UUID of the name.
 _NAMES = UUID("8d6f5c1e-0d5b-4c1a-9d0e-6f2b7a3c9e41")
 
 
+@lru_cache(maxsize=4096)
 def id_of_name(name: str) -> UUID:
     """The UUID that means the agent of this name: an entity has it as its name."""
     try:
@@ -28,6 +30,7 @@ def id_of_name(name: str) -> UUID:
     return found if str(found) == name else uuid5(_NAMES, name)
 
 
+@lru_cache(maxsize=4096)
 def is_entity(name: str) -> bool:
     """True if an agent of this name is an entity."""
     return str(id_of_name(name)) == name
@@ -86,15 +89,16 @@ def mail_of(message: Message, owner: UUID) -> Mail:
 
 def _fields(message: Message) -> dict[str, Any]:
     payload = message.copy()
-    if message.type == TYPE:
-        body = codec.loads(payload)
-        if not isinstance(body, dict) or "content" not in body:
-            raise ValidationError("a mail is a dictionary with a content")
-        fields = {key: body[key] for key in _FIELDS if body.get(key) is not None}
-        return fields | {
-            key: codec.from_plain(fields.get(key)) for key in ("content", "metadata")
-        }
     try:
-        return {"content": payload.decode(), "metadata": {"type": message.type}}
+        content: Any = payload.decode()
     except UnicodeDecodeError:
-        return {"content": payload, "metadata": {"type": message.type}}
+        content = payload
+    if message.type != TYPE:
+        return {"content": content, "metadata": {"type": message.type}}
+    body = codec.loads(content)
+    if not isinstance(body, dict) or "content" not in body:
+        raise ValidationError("a mail is a dictionary with a content")
+    fields = {key: value for key, value in body.items() if key in _FIELDS and value is not None}
+    fields["content"] = codec.from_plain(body["content"])
+    fields["metadata"] = codec.from_plain(body.get("metadata"))
+    return fields
