@@ -283,6 +283,27 @@ def test_a_recipient_that_leaves_in_between_stops_no_other() -> None:
     assert sync(exchange) == 2 and len(exchange.receive(c)) == 2 and exchange.receive(b) == []
 
 
+def test_an_interrupted_sync_loses_no_mail() -> None:
+    """LP-037"""
+    exchange, (a, b, c) = people()
+
+    class Once:
+        interrupted = False
+
+        def __deepcopy__(self, memo: object) -> Once:
+            if not Once.interrupted:
+                Once.interrupted = True
+                raise KeyboardInterrupt
+            return self
+
+    for content in (1, Once(), 2):
+        exchange.send(a, b if isinstance(content, int) else None, content)
+    with pytest.raises(KeyboardInterrupt):
+        sync(exchange)
+    assert repr(exchange) == "Exchange(entities=3, pending_out=2)"
+    assert sync(exchange) == 2 and len(exchange.receive(b)) == 3 and len(exchange.receive(c)) == 1
+
+
 def test_threads_and_loops_may_share_an_exchange() -> None:
     """LP-038, C-18"""
     exchange, ids = people(8)

@@ -238,7 +238,15 @@ class Exchange(Element):
         """How many mails left the outbox, and how many of them reached a recipient."""
         with box.turn:
             mails = box.take_outbox()
-            return len(mails), sum(self._deliver(box, mail) for mail in mails)
+            taken = delivered = 0
+            try:
+                for mail in mails:
+                    delivered += self._deliver(box, mail)
+                    taken += 1
+            finally:
+                if taken < len(mails):  # Ctrl-C, for example, while a content was copied.
+                    box.give_back(mails[taken:])
+            return taken, delivered
 
     def _deliver(self, box: Mailbox, mail: Mail) -> bool:
         if mail._recipient is not None:
