@@ -24,7 +24,6 @@ class News {
   explicit News(Attachment& agent) : agent_(agent) {}
 
   bool operator()(const beeline_readiness& found) {
-    if (found.ended) return true;
     beeline_counters counters;
     counters.size = sizeof counters;
     if (found.messages == 0 || beeline_count(agent_.handle(), &counters) != BEELINE_OK)

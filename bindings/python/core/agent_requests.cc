@@ -96,9 +96,7 @@ PyObject* wait_for_answer(Agent& self, beeline_id id) {
     has_failed = code == BEELINE_NO_MEMORY;
     return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
   };
-  const auto has_news = [](const beeline_readiness& found) {
-    return found.answers > 0 || found.ended;
-  };
+  const auto has_news = [](const beeline_readiness& found) { return found.answers > 0; };
   const bool is_good = Wait(agent, BEELINE_FOREVER).run(attempt, has_news);
   if (is_good && !has_failed) {
     const Ref result(result_of(self, std::move(answer)));

@@ -119,9 +119,7 @@ PyObject* wait_task_event(Agent& self, const Call& call) {
     code = beeline_next_task_event(agent.handle(), ns, &event);
     return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
   };
-  const auto has_news = [](const beeline_readiness& found) {
-    return found.events > 0 || found.ended;
-  };
+  const auto has_news = [](const beeline_readiness& found) { return found.events > 0; };
   if (!Wait(agent, timeout_ns).run(attempt, has_news)) return nullptr;
   return event_or_none(agent.state(), code, event);
 }
@@ -177,9 +175,7 @@ PyObject* wait_task(Agent& self, const Call& call) {
     code = beeline_next_task(agent.handle(), ns, &task);
     return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
   };
-  const auto has_news = [](const beeline_readiness& found) {
-    return found.tasks > 0 || found.ended;
-  };
+  const auto has_news = [](const beeline_readiness& found) { return found.tasks > 0; };
   if (!Wait(agent, timeout_ns).run(attempt, has_news)) return nullptr;
   return task_or_none(self, code, task);
 }

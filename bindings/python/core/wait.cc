@@ -47,6 +47,12 @@ bool Wait::poll(beeline_readiness& found) {
   return code == BEELINE_OK;
 }
 
+bool Wait::refuse_end() {
+  raise_with(agent_.state(), BEELINE_CLOSED,
+             "the hive went down, or this life of the agent has ended: nothing comes any more");
+  return false;
+}
+
 void Wait::sleep(std::int64_t next_ns) {
   const std::int64_t ns = std::clamp<std::int64_t>(std::min(left(), next_ns), 0, BEELINE_FOREVER);
   const timespec time{ns / kNsPerSecond, ns % kNsPerSecond};

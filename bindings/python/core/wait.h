@@ -51,6 +51,8 @@ class Wait {
   // Runs handlers of signals. False: an exception is set.
   [[nodiscard]] bool check_signals();
   [[nodiscard]] bool poll(beeline_readiness& found);
+  // Nothing comes any more. False: an exception is set.
+  [[nodiscard]] bool refuse_end();
   // Until the descriptor is readable or the time is over. Returns at a signal, too.
   void sleep(std::int64_t next_ns);
 
@@ -85,6 +87,7 @@ bool Wait::run(Attempt attempt, HasNews has_news) {
     } else {
       beeline_readiness found;
       if (!poll(found)) return false;
+      if (found.ended) return attempt(0) == Turn::kDone || refuse_end();
       if (has_news(found)) continue;
       sleep(found.next_ns);
     }
@@ -128,7 +131,7 @@ template <typename Send>
     for (std::size_t at = 0; at < found.spaces; ++at) {
       (void)beeline_next_space(agent.handle(), &next);
     }
-    return found.spaces > 0 || found.ended;
+    return found.spaces > 0;
   };
   const bool is_good = Wait(agent, timeout_ns).run(attempt, has_news);
   if (wants && !agent.is_closed()) (void)beeline_want_space(agent.handle(), peer, false);

@@ -164,7 +164,7 @@ class Fuzz:
     def child(self) -> None:
         pid = os.fork()
         if pid == 0:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
             for _ in range(20):
                 self.guarded(self.call)
             self.things.clear()
@@ -206,12 +206,13 @@ def main(seed: int, calls: int) -> None:
     signal.signal(signal.SIGALRM, ring)
     fuzz = Fuzz(seed)
     for _ in range(calls):
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             fuzz.step()
             signal.setitimer(signal.ITIMER_REAL, 0)
         except Alarm:
             pass
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
     for thing in fuzz.things:
         if isinstance(thing, _core.Agent):
             thing._close(force=True)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from beeline import _core
-from beeline._errors import ClosedError, ForkedError, Full, WrongThread
+from beeline._errors import BeelineError, ClosedError, ForkedError, Full, WrongThread
 from beeline.pytest_plugin import Hive
 from core_ground import FOREVER, SECOND, attach, pair, receive
 
@@ -252,6 +252,27 @@ def test_wait_ends_when_something_comes_or_the_time_is_over(hive: Hive, wait: st
     a._close()
     b.done_all(b.try_receive_batch(10_000))
     b._close()
+
+
+def test_end_of_the_hive_ends_each_wait(hive: Hive) -> None:
+    a = attach("a", wait="sleep")
+    waits: list[Callable[[], object]] = [
+        lambda: a._wait_receive(FOREVER),
+        lambda: a._wait_receive(FOREVER, type="t"),
+        lambda: a._wait_receive_batch(5, FOREVER),
+        lambda: a._wait_task(FOREVER),
+        lambda: a._wait_task_event(FOREVER),
+        lambda: a._wait_for(FOREVER, "nobody"),
+        lambda: a._wait_ack(FOREVER, "a", 5),
+        lambda: a._wait_request(FOREVER, "a", b""),
+    ]
+    threading.Timer(0.1, hive.beeline, ["down"]).start()
+    for number, call in enumerate(waits):
+        with pytest.raises(BeelineError):
+            call()
+            pytest.fail(f"wait {number} has ended")
+    assert a._wait(FOREVER).ended
+    a._close()
 
 
 def test_interpreter_goes_on_while_an_agent_waits(hive: Hive) -> None:
