@@ -7,7 +7,7 @@ Each document has a hive of its own. The kinds of its fenced blocks:
   shell, and the output must be the one in the block. Numbers, times and widths of columns are
   masked; a line `...` stands for any lines.
 - `sh` has commands for the reader's own machine: a `make` must name a target of the Makefile.
-- `cpp` and `python` are lines of a file in examples/, letter by letter; the tests build and run it.
+- `cpp` and `python` are lines of an example, letter by letter; the tests build and run it.
 - `text` is a picture. There are no other kinds."""
 
 import pathlib
@@ -17,11 +17,14 @@ import sys
 
 import scratch
 
-DOCUMENTS = ("README.md", "docs/history.md")
+DOCUMENTS = ("README.md", "docs/history.md", "docs/python.md", "docs/exchange.md")
 MAX_LINES = 120  # of README.md
 MAX_WORDS = 1000
 END = "-- the block has ended --"
-EXAMPLES = {"cpp": "*.cc", "python": "*.py"}
+EXAMPLES = {
+    "cpp": ("examples/*.cc",),
+    "python": ("examples/*.py", "bindings/python/examples/*.py"),
+}
 
 
 def blocks(text):
@@ -71,11 +74,12 @@ def run_session(name, block, tree, environment):
     return f"{name} shows\n" + block + "and this was printed:\n" + done.stdout
 
 
-def check_sample(name, pattern, block, source):
-    for file in sorted(pathlib.Path(source, "examples").glob(pattern)):
-        if block in file.read_text(encoding="utf-8"):
-            return None
-    return f"{name} has this, and no file examples/{pattern} has it:\n{block}"
+def check_sample(name, patterns, block, source):
+    for pattern in patterns:
+        for file in sorted(pathlib.Path(source).glob(pattern)):
+            if block in file.read_text(encoding="utf-8"):
+                return None
+    return f"{name} has this, and no file {' or '.join(patterns)} has it:\n{block}"
 
 
 def check_commands(name, block, source):
