@@ -6,7 +6,8 @@
  * Handles are opaque. A function named `..._free`, and beeline_close(), end the life of a handle;
  * null is allowed there. A text is UTF-8 with a length; the length BEELINE_TEXT means that it ends
  * with a zero byte. A text that the library gives always ends with a zero byte, too. Times are
- * nanoseconds from now: 0 does not wait, BEELINE_FOREVER waits without a limit.
+ * nanoseconds from now: 0 does not wait, BEELINE_FOREVER waits without a limit. A signal does not
+ * end a wait.
  *
  * A struct of options or of results begins with its size, which the caller sets: an `_init`
  * function of these headers does so, and gives each field its default. Null options are the

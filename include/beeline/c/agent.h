@@ -73,7 +73,8 @@ BEELINE_API void beeline_attaching_free(beeline_attaching* attaching);
  * or are lost. */
 BEELINE_API beeline_code beeline_detach(beeline_agent* agent, int64_t drain_ns, uint64_t* left);
 /** Detaches without waiting, where that was not done yet, and frees the agent. Messages that are
- * still held are requeued. */
+ * still held are requeued. In a handler of beeline_serve() the agent is detached, and freed at the
+ * end of that call. */
 BEELINE_API void beeline_close(beeline_agent* agent);
 
 BEELINE_API beeline_pid beeline_agent_pid(const beeline_agent* agent);
