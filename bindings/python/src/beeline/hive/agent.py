@@ -16,7 +16,7 @@ from beeline.hive.desk import Desk
 from beeline.hive.post import Post
 from beeline.hive.process_info import user_name
 from beeline.hive.request_id import new_request, text_of
-from beeline.hive.servicer import Servicer
+from beeline.hive.servicer import REASONS, Servicer
 from beeline.hive.syscall import Reports, SyscallContext
 from beeline.hive.types import AgentConfig, Message, MessageAck, Task, TaskResult
 
@@ -24,7 +24,6 @@ _log = logging.getLogger("beeline.hive")
 _MOST_RESULTS = 4096
 _GRACE = 5.0  # seconds for on_shutdown(), and for handlers that have begun
 _DRAIN = 2.0
-_REASONS = ("normal", "parent_died", "budget_exceeded", "migration", "user_request")
 
 
 class HiveAgent:
@@ -54,7 +53,7 @@ class HiveAgent:
         self._desk: Desk | None = None
         self._ended = False
         self._reason = "normal"
-        self._stopping: asyncio.Event | None = None
+        self._stopping = asyncio.Event()
 
     @property
     def pid(self) -> int:
@@ -211,7 +210,7 @@ class HiveAgent:
 
     # ---- The life of the agent ----
 
-    async def run(self, agent_addr: str = "", core_addr: str = "") -> None:
+    async def run(self, agent_addr: str = "", core_addr: str = "localhost:50051") -> None:
         """Attaches, calls on_init(), and serves until the end.
 
         It ends at stop(), at an order `shutdown` of an agent above, and with the hive. The
@@ -227,42 +226,50 @@ class HiveAgent:
             parent=self._setting("parent"),
             role=self._role or self._setting("role") or "worker",
         )
-        self._ended, self._stopping = False, asyncio.Event()
+        self._ended = False
         async with attach as agent:
             self._role = (await agent.info()).role
-            self._connect(agent)
-            await self._init()
-            ready()
+            post = self._connect(agent)
             try:
-                await self._serve(agent)
+                if await self._init():
+                    ready()
+                    await self._serve(agent)
             finally:
-                await self.shut_down(self._reason)
+                self._stopping.clear()
                 if not agent.closed:
+                    post.put_back()
                     await agent.detach(_DRAIN)
 
     def _setting(self, name: str) -> str:
         default = os.environ.get(f"BEELINE_{name.upper()}", "")
         return self._config.metadata.get(name, "") or default
 
-    async def _init(self) -> None:
+    async def _init(self) -> bool:
+        """Calls on_init(). False: stop() was called meanwhile."""
+        init = asyncio.create_task(self.on_init(self._config))
+        stopping = asyncio.create_task(self._stopping.wait())
+        both = (init, stopping)
         try:
-            async with asyncio.timeout(self.init_timeout) as limit:
-                await self.on_init(self._config)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise TimeoutError(
-                f"on_init() has not returned within {self.init_timeout} s; do long work in a "
-                "task that it starts, or raise init_timeout"
-            ) from None
+            await asyncio.wait(both, timeout=self.init_timeout, return_when="FIRST_COMPLETED")
+            if init.done():
+                init.result()
+                return True
+        finally:
+            init.cancel()
+            stopping.cancel()
+        if self._stopping.is_set():
+            return False
+        raise TimeoutError(
+            f"on_init() has not returned within {self.init_timeout} s; do long work in a task "
+            "that it starts, or raise init_timeout"
+        )
 
     def stop(self, reason: str = "normal") -> None:
         """Makes run() end. Handlers that have begun get a few seconds."""
         self._reason = reason
-        if self._stopping is not None:
-            self._stopping.set()
+        self._stopping.set()
 
-    def _connect(self, agent: aio.Agent) -> None:
+    def _connect(self, agent: aio.Agent) -> Post:
         self._agent = agent
         self._pid, self._ppid = agent.pid, agent.parent
         self._config.name = self._config.name or agent.name
@@ -271,26 +278,30 @@ class HiveAgent:
         self._core.connect(agent, self._post)
         self._desk = Desk(self, agent, self._post)
         agent.accept_tasks(True)  # Those that come before it serves wait.
+        return self._post
 
     async def _serve(self, agent: aio.Agent) -> None:
-        assert self._desk is not None and self._stopping is not None
+        assert self._desk is not None
         serving = asyncio.create_task(agent.serve(self._desk, concurrency=self.concurrency))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((serving, stopping), return_when="FIRST_COMPLETED")
             agent.stop_serving()
             await asyncio.wait((serving,), timeout=_GRACE)
         finally:
             stopping.cancel()
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
+            await self.shut_down(self._reason)
+        if not serving.cancelled():
+            serving.result()
 
     async def shut_down(self, reason: str) -> bytes:
         """Calls on_shutdown(), once."""
         if self._ended:
             return b""
         self._ended = True
-        known = reason if reason in _REASONS else "normal"
+        known = reason if reason in REASONS else "normal"
         try:
             async with asyncio.timeout(_GRACE):
                 return await self.on_shutdown(known) or b""

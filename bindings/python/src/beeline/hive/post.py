@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from beeline import _core, aio
-from beeline._errors import BeelineError, NoAgent, Unanswered
+from beeline._errors import BeelineError, NoAgent, PeerDead, Unanswered
 from beeline._types import MessageId
 from beeline.hive import envelope
 from beeline.hive.held import Held
@@ -89,6 +89,13 @@ class Post:
         held.lease.done()
         return True
 
+    def put_back(self) -> None:
+        """Gives back the messages that the agent has kept; this costs them no attempt."""
+        for held in self._held.values():
+            if held.lease.held:
+                held.lease.put_back()
+        self._held.clear()
+
     async def send(
         self,
         to_pid: int,
@@ -109,11 +116,11 @@ class Post:
         }
         question = self._questions.get(reply_to)
         number = number_of(reply_to) if question is None else question.number
-        if reply_to and not number:
-            number = self._their_names.get((to_pid, reply_to)) or 0
-            payload = envelope.wrap(reply_to, payload)
-            options["channel"] = envelope.CHANNEL
         try:
+            if reply_to and not number:
+                number = self._their_names.get((to_pid, reply_to)) or 0
+                payload = envelope.wrap(reply_to, payload)
+                options["channel"] = envelope.CHANNEL
             held = self._held.get((to_pid, reply_to)) if reply_to else None
             if held is not None and held.lease.held:
                 return await self._answer(held, payload, options)
@@ -188,4 +195,6 @@ class Post:
 def _reason(error: BaseException, to_pid: int) -> str:
     if isinstance(error, NoAgent):
         return f"receiver PID {to_pid} not found"
+    if isinstance(error, PeerDead):
+        return f"receiver PID {to_pid} is dead"
     return str(error) or type(error).__name__

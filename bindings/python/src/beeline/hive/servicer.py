@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from beeline.hive.agent import HiveAgent
 
+REASONS = ("normal", "parent_died", "budget_exceeded", "migration", "user_request")
 _GRACE = 2
 
 
@@ -26,8 +27,11 @@ class Servicer:
         self._owner = owner
 
     async def Shutdown(self, request: Any, context: Any) -> ShutdownReply:
-        """Runs on_shutdown() with the reason of the request, and ends the server."""
-        snapshot = await self._owner.on_shutdown(str(getattr(request, "reason", "normal")))
+        """Runs on_shutdown() with the reason of the request, a word or its number, and ends the
+        server."""
+        reason = getattr(request, "reason", 0)
+        word = REASONS[reason] if isinstance(reason, int) else str(reason)
+        snapshot = await self._owner.on_shutdown(word)
         if self._owner._server is not None:
             asyncio.ensure_future(self._owner._server.stop(grace=_GRACE))
         return ShutdownReply(snapshot or b"")
