@@ -82,6 +82,8 @@ class Hand(HiveAgent):
             return TaskResult(exit_code=int(rest), output="on purpose")
         elif word == "echo":
             return TaskResult(output=json.dumps({**vars(task), "context": task.context.decode()}))
+        elif word == "large":
+            return TaskResult(output="x" * (100 << 20))
         elif word == "wrong":
             return {"output": "no TaskResult"}  # type: ignore[return-value]
         return TaskResult(0, rest or str(os.getpid()), {"a": "1"}, {"m": self.config.name})
@@ -110,7 +112,7 @@ class Stillborn(HiveAgent):
 class Sleeper(HiveAgent):
     """Does not return from on_init()."""
 
-    init_timeout = 0.5
+    init_timeout = float(os.environ.get("PATIENCE", "0.5"))
 
     async def on_init(self, config: AgentConfig) -> None:
         if os.environ.get("BLOCKS"):

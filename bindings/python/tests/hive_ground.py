@@ -60,6 +60,13 @@ class Ground:
         self._runs.append((agent, run))
         return agent
 
+    async def stop(self, agent: HiveAgent) -> None:
+        """Ends an agent of run()."""
+        agent.stop()
+        for ran, run in self._runs:
+            if ran is agent:
+                await run
+
     async def start(
         self,
         words: str,

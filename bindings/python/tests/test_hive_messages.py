@@ -128,6 +128,8 @@ async def test_a_late_answer_is_not_lost(ground: Ground) -> None:
     assert [each.payload for each in late] == [b"late"] * 2
     with pytest.raises(RuntimeError, match="send failed: receiver PID 4711 not found"):
         await asker.send_and_wait_core(4711, "t", b"", timeout=30)
+    with pytest.raises(RuntimeError, match="send failed: .*104857600"):
+        await asker.send_and_wait_core(echo.pid, "t", bytes(100 << 20), timeout=30)
     assert not asker._pending_requests
 
 
@@ -223,6 +225,29 @@ class Keeper(HiveAgent):
             payload=message.payload,
             reply_to=getattr(message, message.type),
         )
+
+
+class Holder(Probe):
+    """Keeps what comes, and does nothing with it."""
+
+    async def handle_message(self, message: Message) -> MessageAck:
+        await super().handle_message(message)
+        return MessageAck(status=MessageAck.ACK_QUEUED)
+
+
+@scene
+async def test_an_orderly_end_costs_a_kept_message_no_attempt(ground: Ground) -> None:
+    """HK-053: it comes again as often as its agent is started"""
+    asker = await ground.run(Probe(), "asker")
+    holder = await ground.run(Holder(), "holder")
+    waiting = asyncio.create_task(asker.send_and_wait_core(holder.pid, "t", b"", timeout=30))
+    for _ in range(5):
+        message = await holder.next()
+        await ground.stop(holder)
+        holder = await ground.run(Holder(), "holder")
+    assert (await holder.next()).message_id == message.message_id
+    await holder.reply_to(message, b"at last")
+    assert (await waiting).payload == b"at last"
 
 
 def test_a_client_without_an_agent_says_so() -> None:

@@ -121,6 +121,11 @@ async def test_ready_is_the_first_line_of_a_process(ground: Ground) -> None:
     assert await asyncio.wait_for(second.process.wait(), 30) == 0
     assert second.process.stdout is not None
     assert await second.process.stdout.read() == b"good night: budget_exceeded\n"
+    third = await ground.start("hive_cast:Chatty", "chatty", "boss", TESTS)
+    ground.hive.down()
+    assert await asyncio.wait_for(third.process.wait(), 30) == 0
+    assert third.process.stdout is not None
+    assert await third.process.stdout.read() == b"good night: normal\n"
 
 
 @scene
@@ -147,6 +152,15 @@ async def test_a_runner_that_cannot_start_says_why(ground: Ground) -> None:
         )
         output, errors = await process.communicate()
         assert (process.returncode, output) == (code, b"") and text in errors.decode(), words
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "beeline.hive.runner", "--agent", "hive_cast:Sleeper"),
+        cwd=TESTS,
+        env={**os.environ, "BEELINE_NAME": "sleeper", "PATIENCE": "3600"},
+    )
+    while "sleeper" not in ground.hive.beeline("tree").stdout:
+        await asyncio.sleep(0.02)
+    process.terminate()
+    assert await process.wait() == 0
 
 
 def test_the_old_server_ends_by_hand() -> None:
@@ -161,10 +175,12 @@ def test_the_old_server_ends_by_hand() -> None:
     async def play() -> None:
         agent = Chatty()
         agent._server = Server()
-        request = type("Request", (), {"reason": "migration"})()
-        reply = await agent._make_servicer().Shutdown(request, None)
+        for reason in ("migration", 3):
+            request = type("Request", (), {"reason": reason})()
+            reply = await agent._make_servicer().Shutdown(request, None)
+            assert reply.state_snapshot == b"migration"
         await asyncio.sleep(0)
-        assert reply.state_snapshot == b"migration" and agent._server.grace == 2
+        assert agent._server.grace == 2
 
     asyncio.run(play())
 
