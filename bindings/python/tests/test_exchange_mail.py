@@ -50,6 +50,8 @@ def test_a_mail_keeps_its_fields() -> None:
         {"sender": A, "metadata": "text"},
         {"sender": A, "created_at": "yesterday"},
         {"sender": A, "created_at": []},
+        {"sender": A, "created_at": 1e300},
+        {"sender": A, "created_at": "0001-01-01T00:00:00+14:00"},
         {"sender": A, "id": 7},
     ],
 )

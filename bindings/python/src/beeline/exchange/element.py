@@ -35,11 +35,11 @@ def as_time(value: Any) -> datetime:
             value = datetime.fromisoformat(value)
         elif isinstance(value, (int, float)):
             value = datetime.fromtimestamp(value, timezone.utc)
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=value.tzinfo or timezone.utc).astimezone(timezone.utc)
     except (ValueError, OverflowError, OSError) as error:
         raise ValidationError(f"created_at: {error}") from None
-    if not isinstance(value, datetime):
-        raise ValidationError(f"created_at is a time, not {type(value).__name__}")
-    return value.replace(tzinfo=value.tzinfo or timezone.utc).astimezone(timezone.utc)
+    raise ValidationError(f"created_at is a time, not {type(value).__name__}")
 
 
 class Element:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("beeline.exchange")
 
 _BATCH = 64
+_MOST_REASON = 200
 
 
 class Entity:
@@ -75,8 +76,9 @@ class Entity:
         try:
             mail = mail_of(message, self.id)
         except ValidationError as error:
-            log.warning("a message of %s is no mail: %s", message.sender_name, error)
-            message.reject(str(error))
+            reason = str(error)[:_MOST_REASON]  # It may cite the payload.
+            log.warning("a message of %s is no mail: %s", message.sender_name, reason)
+            message.reject(reason)
             return
         if "agent" in mail.metadata:
             self._courier.contact(mail.metadata["agent"])
