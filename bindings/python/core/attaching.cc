@@ -2,11 +2,10 @@
 
 #include <poll.h>
 
-#include <cerrno>
-
 #include "bindings/python/core/agent.h"
 #include "bindings/python/core/attach_options.h"
 #include "bindings/python/core/released.h"
+#include "bindings/python/core/signals_held.h"
 #include "bindings/python/core/values.h"
 
 namespace beeline::python {
@@ -70,16 +69,13 @@ PyObject* finish(State& state, beeline_attaching* handle, const AgentTypes& type
 
 // False: an exception is set.
 bool wait_until_readable(int descriptor) {
-  while (true) {
-    pollfd readable{descriptor, POLLIN, 0};
-    int found = 0;
-    {
-      const Released released;
-      found = ::poll(&readable, 1, -1);
-    }
-    if (found >= 0 || errno != EINTR) return true;
+  pollfd readable{descriptor, POLLIN, 0};
+  while (::poll(&readable, 1, 0) == 0) {
+    const SignalsHeld held;
     if (PyErr_CheckSignals() != 0) return false;
+    held.sleep(descriptor, BEELINE_FOREVER);
   }
+  return true;
 }
 
 // ---- The class ----

@@ -1,6 +1,5 @@
 #include "bindings/python/core/wait.h"
 
-#include <poll.h>
 #include <time.h>
 
 namespace beeline::python {
@@ -51,14 +50,6 @@ bool Wait::refuse_end() {
   raise_with(agent_.state(), BEELINE_CLOSED,
              "the hive went down, or this life of the agent has ended: nothing comes any more");
   return false;
-}
-
-void Wait::sleep(std::int64_t next_ns) {
-  const std::int64_t ns = std::clamp<std::int64_t>(std::min(left(), next_ns), 0, BEELINE_FOREVER);
-  const timespec time{ns / kNsPerSecond, ns % kNsPerSecond};
-  pollfd descriptor{beeline_fd(agent_.handle()), POLLIN, 0};
-  const Released released;
-  (void)ppoll(&descriptor, 1, ns == BEELINE_FOREVER ? nullptr : &time, nullptr);
 }
 
 }  // namespace beeline::python

@@ -8,6 +8,7 @@
 
 #include "bindings/python/core/attachment.h"
 #include "bindings/python/core/released.h"
+#include "bindings/python/core/signals_held.h"
 
 namespace beeline::python {
 
@@ -53,8 +54,6 @@ class Wait {
   [[nodiscard]] bool poll(beeline_readiness& found);
   // Nothing comes any more. False: an exception is set.
   [[nodiscard]] bool refuse_end();
-  // Until the descriptor is readable or the time is over. Returns at a signal, too.
-  void sleep(std::int64_t next_ns);
 
   Attachment& agent_;
   std::int64_t end_ns_;  // of the monotonic clock
@@ -85,11 +84,14 @@ bool Wait::run(Attempt attempt, HasNews has_news) {
       }
       if (turn == Turn::kDone) return true;
     } else {
+      const SignalsHeld held;
+      // A handler may call the agent, so this comes before the poll.
       beeline_readiness found;
-      if (!poll(found)) return false;
+      if (!check_signals() || !poll(found)) return false;
       if (found.ended) return attempt(0) == Turn::kDone || refuse_end();
-      if (has_news(found)) continue;
-      sleep(found.next_ns);
+      if (!has_news(found)) {
+        held.sleep(beeline_fd(agent_.handle()), std::min(left(), found.next_ns));
+      }
     }
     if (!check_signals()) return false;
   }

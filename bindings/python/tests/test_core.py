@@ -131,7 +131,7 @@ REFUSED: list[Refused] = [
     (lambda a, p: a.send_nowait(p, b"", trace=TRACE.replace("b", "g")), ValueError, "base 16"),
     (lambda a, p: a.send_nowait(p, b"", about=a), TypeError, "a Message or None"),
     (lambda a, p: a.send_nowait(p, b"", cause=-1), ValueError, "64 bits"),
-    (lambda a, p: a.send_nowait(p, b"x" * 2**33), TooBig, ""),
+    (lambda a, p: a.send_nowait(p, mmap.mmap(-1, 2**33)), TooBig, ""),
     (lambda a, p: a.send_many(p, b"abc"), TypeError, "send_nowait"),
     (lambda a, p: a.send_many(p, 7), TypeError, "iterable"),
     (lambda a, p: a.send_many(p, [7]), TypeError, "not int"),

@@ -207,6 +207,25 @@ def test_signal_ends_a_wait(hive: Hive) -> None:
         b._close()
 
 
+def test_signal_at_any_moment_is_seen(hive: Hive) -> None:
+    a = attach("a", wait="sleep")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        for number in range(2000):
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, (number % 100 + 1) * 1e-6)
+                a._wait_receive(10 * SECOND)
+            assert time.monotonic() - start < 0.9, number
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    a._close()
+
+
 def test_signal_handler_may_send_and_close(hive: Hive) -> None:
     a, b, peer = pair(wait="sleep")
     old = signal.signal(signal.SIGALRM, lambda *_: a.send_nowait(peer, b"tick"))
