@@ -24,7 +24,7 @@ def pytest_itemcollected(item: Any) -> None:
         item.fixturenames.insert(0, "beeline_loop")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # type: ignore[misc]
 def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None

@@ -151,7 +151,7 @@ async def test_another_thread_and_another_loop_are_refused(aio_agent: AioAgentFa
     with pytest.raises(beeline.WrongThread):
         await asyncio.to_thread(a.try_receive)
     with pytest.raises(beeline.WrongThread):
-        await asyncio.to_thread(asyncio.run, a.receive())
+        await asyncio.to_thread(lambda: asyncio.run(a.receive()))
     waiting.cancel()
 
 
@@ -210,7 +210,8 @@ async def test_a_lease_lives_as_long_as_its_views(aio_agent: AioAgentFactory) ->
     m = await b.receive()
     view = m.payload
     slice = view[2:]
-    for end in (m.done, m.requeue, m.put_back, m.reject, m.escalate):
+    ends: list[Any] = [m.done, m.requeue, m.put_back, m.reject, m.escalate]
+    for end in ends:
         with pytest.raises(BufferError, match="copy"):
             end()
     with pytest.raises(BufferError):

@@ -41,7 +41,8 @@ async def test_the_result_of_a_handler_ends_the_message(aio_agent: AioAgentFacto
         await asyncio.sleep(0)
         return outcome(m, kept)
 
-    for function in (handler, lambda m: outcome(m, kept)):
+    functions: list[Any] = [handler, lambda m: outcome(m, kept)]
+    for function in functions:
         service = asyncio.ensure_future(b.serve(function, concurrency=2))
         for i, (_, status, reply) in enumerate(OUTCOMES):
             said = await a.send_acked("b", str(i))
@@ -60,7 +61,8 @@ def test_the_same_in_a_thread(agent: AgentFactory) -> None:
     a = agent("a")
     for i in range(len(OUTCOMES)):
         a.send("b", str(i), requires_ack=True)
-    assert b.serve(lambda m: outcome(m, kept), timeout=0.05) == len(OUTCOMES)
+    handler: Any = lambda m: outcome(m, kept)  # noqa: E731
+    assert b.serve(handler, timeout=0.05) == len(OUTCOMES)
     for i, (_, status, reply) in enumerate(OUTCOMES):
         said = a.ack("b", beeline.MessageId((a.pid << 40) + i + 1))
         assert (said.status, said.text) == (status, reply)

@@ -26,8 +26,8 @@ def test_both_faces_have_the_same_names() -> None:
 
     only_async = {"aclose", "ask", "result"}
     assert names(beeline.aio.Agent) - only_async == names(beeline.sync.Agent) - {"close"}
-    for kind in ("Message", "Loan", "TaskRun"):
-        assert names(getattr(beeline.aio, kind)) == names(getattr(beeline.sync, kind))
+    for name in ("Message", "Loan", "TaskRun"):
+        assert names(getattr(beeline.aio, name)) == names(getattr(beeline.sync, name))
     for kind in (beeline.aio.Agent, beeline.sync.Agent):
         for name in sorted(names(kind)):
             assert getattr(kind, name).__doc__, name

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from beeline import _core
 from beeline._core import Peer
@@ -103,7 +103,7 @@ class _Lease:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool:
+    ) -> bool | None:
         if not self.held:
             return isinstance(error, Reject)
         if error is None:
@@ -209,7 +209,12 @@ class BaseTaskRun(_Lease, _core.TaskRun):
             self.finish(output=result or b"")
 
 
-class BaseAgent(_core.Agent):
+_M = TypeVar("_M", bound=BaseMessage)
+_L = TypeVar("_L", bound=BaseLoan)
+_R = TypeVar("_R", bound=BaseTaskRun)
+
+
+class BaseAgent(_core.Agent[_M, _L, _R]):
     """The calls of an agent that never wait. One thread uses an agent: WrongThread."""
 
     _hive: str
@@ -249,7 +254,7 @@ class BaseAgent(_core.Agent):
             )
         return peer
 
-    def send_threadsafe(
+    def send_threadsafe(  # type: ignore[override]
         self, to: To, payload: Payload, *, timeout: float = 0.0, **options: Unpack[SendOptions]
     ) -> MessageId:
         """Sends from any thread, and waits up to `timeout` seconds for room. Inherits nothing.
@@ -309,7 +314,8 @@ def acknowledgement(facts: tuple[int, int, bytes, bool]) -> Acknowledgement:
 
 
 def agent_info(facts: dict[str, Any]) -> AgentInfo:
-    return AgentInfo(**{**facts, "state": State(facts["state"])})
+    facts["state"] = State(facts["state"])
+    return AgentInfo(**facts)
 
 
 def notice(facts: tuple[int, int, str]) -> Notice:
@@ -326,7 +332,8 @@ def progress_of(task: int, kind: int, text: str) -> Progress:
 
 
 def _item(facts: dict[str, Any]) -> InboxItem:
-    return InboxItem(**{**facts, "place": Place(facts["place"])})
+    facts["place"] = Place(facts["place"])
+    return InboxItem(**facts)
 
 
 def look_into_inbox(name: str, hive: str = "", control_timeout: float = 2.0) -> Inbox:
@@ -335,4 +342,5 @@ def look_into_inbox(name: str, hive: str = "", control_timeout: float = 2.0) -> 
     Waits for the coordinator. Any thread may call it.
     """
     facts = _core.look_into_inbox(name, hive, nanoseconds(control_timeout))
-    return Inbox(**{**facts, "items": [_item(item) for item in facts["items"]]})
+    facts["items"] = [_item(item) for item in facts["items"]]
+    return Inbox(**facts)

@@ -437,6 +437,7 @@ def nanoseconds(seconds: float | None) -> int:
 
 
 FOREVER = (1 << 63) - 1
+CONTROL_TIMEOUT = 2.0
 TASK_REQUEST = "task_request"
 TASK_RESPONSE = "task_response"
 CRON_TASK = "cron_task"

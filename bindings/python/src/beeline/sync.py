@@ -32,6 +32,7 @@ from beeline._core import Peer
 from beeline._errors import BeelineError, ClosedError, SendError
 from beeline._serving import Handler, begin, conclude, does_tasks, give_up, handler_of, log
 from beeline._types import (
+    CONTROL_TIMEOUT,
     FOREVER,
     SHUTDOWN,
     Acknowledgement,
@@ -91,13 +92,14 @@ class TaskRun(BaseTaskRun):
 
 def attach(name: str = "", **options: Unpack[AttachOptions]) -> Agent:
     """Joins a hive under a name; starts its coordinator on first use. See beeline.attach()."""
-    all_options: AttachOptions = {"control_timeout": 2.0, "wait": "sleep", **options}
-    agent = _core.attach(Agent, Message, Loan, TaskRun, name=name, **all_options)
-    agent._begin(all_options)
+    options.setdefault("control_timeout", CONTROL_TIMEOUT)
+    options.setdefault("wait", "sleep")
+    agent = _core.attach(Agent, Message, Loan, TaskRun, name=name, **options)
+    agent._begin(options)
     return agent
 
 
-class Agent(BaseAgent):
+class Agent(BaseAgent[Message, Loan, TaskRun]):
     """An agent of a hive: an inbox, links to peers, a place in the tree. See attach().
 
     Close it with close(), or use it in `with`; an agent that is dropped warns.
@@ -112,10 +114,14 @@ class Agent(BaseAgent):
 
     if TYPE_CHECKING:
 
-        def try_receive(self, **filter: Unpack[Filter]) -> Message | None:
+        def try_receive(  # type: ignore[override]
+            self, **filter: Unpack[Filter]
+        ) -> Message | None:
             """The next message, or None: there is nothing now."""
 
-        def try_receive_batch(self, most: int, **filter: Unpack[Filter]) -> list[Message]:
+        def try_receive_batch(  # type: ignore[override]
+            self, most: int, **filter: Unpack[Filter]
+        ) -> list[Message]:
             """The next messages, at most `most`, all leases of their own; may be empty."""
 
     def send(
@@ -135,7 +141,7 @@ class Agent(BaseAgent):
             return self.send_nowait(to, payload, **options)
         return self._wait_send(nanoseconds(timeout), to, payload, **options)
 
-    def send_many(
+    def send_many(  # type: ignore[override]
         self,
         to: To,
         payloads: Iterable[Payload],
@@ -177,11 +183,9 @@ class Agent(BaseAgent):
         Errors: TimeoutError, Unanswered, Rejected, PeerDead, PeerDeadTaken, and those of a send.
         `cancel_on_timeout`: when the wait ends without an answer, the message is taken back.
         """
-        answer = self._wait_request(
+        return self._wait_request(
             nanoseconds(timeout), to, payload, cancel_on_timeout=cancel_on_timeout, **options
         )
-        assert isinstance(answer, Message)
-        return answer
 
     def send_acked(
         self,
@@ -212,9 +216,7 @@ class Agent(BaseAgent):
 
     def loan(self, to: To, size: int, *, timeout: float | None = None) -> Loan:
         """Lends `size` bytes of memory in the link to a peer, to be written and sent in place."""
-        loan = self._wait_borrow(0 if timeout is None else nanoseconds(timeout), to, size)
-        assert isinstance(loan, Loan)
-        return loan
+        return self._wait_borrow(0 if timeout is None else nanoseconds(timeout), to, size)
 
     def receive(self, timeout: float | None = None, **filter: Unpack[Filter]) -> Message:
         """The next message in delivery order. TimeoutError: none has come in that time.
@@ -224,7 +226,6 @@ class Agent(BaseAgent):
         message = self._wait_receive(nanoseconds(timeout), **filter)
         if message is None:
             raise TimeoutError(f"no message has come in {timeout} s")
-        assert isinstance(message, Message)
         set_current(message)
         return message
 
@@ -235,7 +236,7 @@ class Agent(BaseAgent):
         an attempt, so a slow handler wants a small batch; `for m in agent` has 1. Those that the
         loop has not seen are put back at its end.
         """
-        fetched: list[Any] = []
+        fetched: list[Message] = []
         try:
             while True:
                 fetched = self._wait_receive_batch(batch, FOREVER, **filter)
@@ -255,11 +256,11 @@ class Agent(BaseAgent):
 
     def results(self) -> list[Message]:
         """The answers that receive() does not hand out: those to fire_and_forget(), late ones."""
-        return list(iter(self.next_result, None))  # type: ignore[arg-type]
+        return list(iter(self.next_result, None))
 
     def notices(self) -> Iterator[Notice]:
         """The deaths of children and the end of the hive that were told; does not wait."""
-        return map(notice, iter(self.next_notice, None))  # type: ignore[arg-type]
+        return map(notice, iter(self.next_notice, None))
 
     def serve(
         self,
@@ -314,7 +315,7 @@ class Agent(BaseAgent):
             count += 1
             self._handle(message, handler)
         run = self.next_task() if with_tasks and not self._stopped else None
-        if isinstance(run, TaskRun):
+        if run is not None:
             count += 1
             self._do(run, handler)
         return count
@@ -392,9 +393,10 @@ class Agent(BaseAgent):
         if event is None or event[0] not in places:
             return
         task, kind, said = event
-        if not isinstance(said, str):
-            is_error = isinstance(said, BaseException)
-            results[places.pop(task)] = said if is_error else task_result(said)
+        if isinstance(said, dict):
+            results[places.pop(task)] = task_result(said)
+        elif isinstance(said, BaseException):
+            results[places.pop(task)] = said
         elif progress is not None:
             progress(progress_of(task, kind, said))
 
@@ -405,7 +407,7 @@ class Agent(BaseAgent):
         try:
             while True:
                 run = self._wait_task(FOREVER)
-                if isinstance(run, TaskRun):
+                if run is not None:
                     set_current(run)
                     yield run
         except ClosedError:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from beeline._base import BaseMessage, To, notice, progress_of, set_current, task_result, work_of
+from beeline._base import To, notice, progress_of, set_current, task_result, work_of
 from beeline._serving import Handler, handler_of, log
 from beeline._types import (
     FOREVER,
@@ -70,7 +70,9 @@ class Agent(SendingAgent):
             self._line(filter), lambda: take(most, **filter) or None, None, "message"
         )
 
-    def try_receive(self, **filter: Unpack[Filter]) -> Message | None:
+    def try_receive(  # type: ignore[override]
+        self, **filter: Unpack[Filter]
+    ) -> Message | None:
         """The next message, or None: there is nothing now."""
         message = super().try_receive(**filter)
         if message is not None:
@@ -78,13 +80,15 @@ class Agent(SendingAgent):
         self._touch()
         return message
 
-    def try_receive_batch(self, most: int, **filter: Unpack[Filter]) -> list[Message]:
+    def try_receive_batch(  # type: ignore[override]
+        self, most: int, **filter: Unpack[Filter]
+    ) -> list[Message]:
         """The next messages, at most `most`, all leases of their own; may be empty."""
         messages = super().try_receive_batch(most, **filter)
         self._touch()
         return messages
 
-    def done_all(self, messages: Iterable[BaseMessage]) -> None:
+    def done_all(self, messages: Iterable[Message]) -> None:
         """Ends several messages as done() does. BufferError: one has views, and none was ended."""
         super().done_all(messages)
         self._touch()

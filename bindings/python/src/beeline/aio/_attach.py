@@ -8,12 +8,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from beeline import _core
-from beeline._types import AttachOptions
+from beeline._types import CONTROL_TIMEOUT, AttachOptions
 from beeline.aio._agent import Agent
 from beeline.aio._objects import Loan, Message, TaskRun
 
 if TYPE_CHECKING:
     from typing import Unpack
+
+
+def _tell(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
 
 
 class Attach:
@@ -28,7 +33,7 @@ class Attach:
         loop = asyncio.get_running_loop()
         attaching = _core.Attaching(name=self._name, **self._options)
         ready = loop.create_future()
-        loop.add_reader(attaching.fileno(), lambda: ready.done() or ready.set_result(None))
+        loop.add_reader(attaching.fileno(), _tell, ready)
         try:
             await ready
         finally:
@@ -63,12 +68,13 @@ def attach(name: str = "", **options: Unpack[AttachOptions]) -> Attach:
 
     Await it, or write `async with beeline.attach("worker") as agent:`.
     """
-    return Attach(name, {"control_timeout": 2.0, **options})
+    options.setdefault("control_timeout", CONTROL_TIMEOUT)
+    return Attach(name, options)
 
 
 def attach_blocking(name: str = "", **options: Unpack[AttachOptions]) -> Agent:
     """Does as attach() does, for code without a coroutine: it blocks this thread, and its loop."""
-    all_options: AttachOptions = {"control_timeout": 2.0, **options}
-    agent = _core.attach(Agent, Message, Loan, TaskRun, name=name, **all_options)
-    agent._begin(all_options)
+    options.setdefault("control_timeout", CONTROL_TIMEOUT)
+    agent = _core.attach(Agent, Message, Loan, TaskRun, name=name, **options)
+    agent._begin(options)
     return agent

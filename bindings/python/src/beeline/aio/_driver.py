@@ -13,6 +13,7 @@ from beeline import _core
 from beeline._errors import ClosedError, WrongLoop
 
 _T = TypeVar("_T")
+AnyAgent = _core.Agent[Any, Any, Any]
 _SECOND = 1e9
 _LONGEST_TIMER = 3600.0
 
@@ -92,7 +93,7 @@ class Line:
 class Driver:
     """Connects an agent with the event loop that uses it first."""
 
-    def __init__(self, agent: _core.Agent) -> None:
+    def __init__(self, agent: AnyAgent) -> None:
         self._agent = weakref.ref(agent, self._lost)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
@@ -225,7 +226,7 @@ class Driver:
         elif not self._scheduled:
             self._set_timer(found.next_ns)
 
-    def _tell(self, agent: _core.Agent, found: _core.Readiness) -> None:
+    def _tell(self, agent: AnyAgent, found: _core.Readiness) -> None:
         if found.messages and len(self.messages):
             self.messages.tell(found.messages)
         if len(self.seekers):
@@ -258,7 +259,7 @@ class Driver:
                 waiter.set_result(found[1] if len(found) == 2 else found)
         return True
 
-    def _hear_tasks(self, agent: _core.Agent) -> bool:
+    def _hear_tasks(self, agent: AnyAgent) -> bool:
         while (event := agent.next_task_event()) is not None:
             task, kind, said = event
             if isinstance(said, str):
@@ -274,7 +275,7 @@ class Driver:
                 waiter.set_result(said)
         return True
 
-    def _give_room(self, agent: _core.Agent) -> bool:
+    def _give_room(self, agent: AnyAgent) -> bool:
         while (peer := agent.next_space()) is not None:
             self.pass_on(peer)
         return True

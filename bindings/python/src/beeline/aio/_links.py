@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from beeline._base import BaseAgent, To, agent_info
@@ -12,11 +13,12 @@ from beeline._errors import Full, PeerDead, RateLimited
 from beeline._registry import children_of, find_named, siblings_of
 from beeline._types import AgentInfo, AttachOptions, nanoseconds
 from beeline.aio._driver import Driver, Line
+from beeline.aio._objects import Loan, Message, TaskRun
 
 _T = TypeVar("_T")
 
 
-class LinkedAgent(BaseAgent):
+class LinkedAgent(BaseAgent[Message, Loan, TaskRun]):
     """Finds peers without blocking the loop, and knows them by name or pid from then on."""
 
     _driver: Driver
@@ -71,14 +73,18 @@ class LinkedAgent(BaseAgent):
     async def peer(self, to: To) -> Peer:
         """The peer of a name or a pid; opens the link on first use. NoAgent, PeerDead, Denied."""
         loop = self._driver.enter()
-        known = self._known(to)
-        if known is not None or isinstance(to, Peer):
-            return known or to
+        if isinstance(to, Peer):
+            return to
+        if to in self._peers:
+            return self._peers[to]
         search = self._lookups.get(to)
         if search is None:
             search = self._lookups[to] = loop.create_task(self._find_peer(to, 0.0))
-            search.add_done_callback(lambda _: self._lookups.pop(to, None))
+            search.add_done_callback(partial(self._found, to))
         return await asyncio.shield(search)
+
+    def _found(self, to: int | str, _: object) -> None:
+        self._lookups.pop(to, None)
 
     async def wait_for(self, name: str, timeout: float | None = None) -> Peer:
         """Waits until an agent of that name is there. NoAgent: the time is over."""

@@ -48,7 +48,7 @@ class Message(BaseMessage):
         _core.Message.put_back(self)
         self.agent._touch()
 
-    def reject(self, reason: str = "") -> None:
+    def reject(self, reason: Payload = "") -> None:
         """Makes it a dead letter."""
         _core.Message.reject(self, reason)
         self.agent._touch()
@@ -79,7 +79,7 @@ class Message(BaseMessage):
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool:
+    ) -> bool | None:
         return self.__exit__(kind, error, trace)
 
 
@@ -132,7 +132,7 @@ class TaskRun(BaseTaskRun):
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> bool:
+    ) -> bool | None:
         found = self.__exit__(kind, error, trace)
         self.agent._touch()
         return found

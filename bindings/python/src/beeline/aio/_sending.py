@@ -50,7 +50,7 @@ class SendingAgent(LinkedAgent):
             to, timeout, lambda peer: super(SendingAgent, self).send_nowait(peer, payload, **options)
         )
 
-    def send_nowait(
+    def send_nowait(  # type: ignore[override]
         self, to: To, payload: Payload, **options: Unpack[SendOptions]
     ) -> MessageId:
         """Sends now. LookupError: this agent has not spoken to that one yet; call peer() first."""
