@@ -1,6 +1,6 @@
-// Two agents of one process: one sends, the other receives and finishes. Run under callgrind, which
-// counts the cost of the three functions below. Prints how many messages one call handles. With the
-// argument `history` the hive records headers meanwhile.
+// Two agents of one process: one sends, the other receives and finishes, in C++ or by the C
+// interface. Run under callgrind, which counts the cost of the functions below. Prints how many
+// messages one call handles. With the argument `history` the hive records headers meanwhile.
 
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <beeline/agent.h>
+#include <beeline/c.h>
 
 #include "shm/directory.h"
 #include "src/control/history_client.h"
@@ -54,7 +55,87 @@ extern "C" {
 [[gnu::noinline]] void budget_done(std::vector<beeline::Message>& taken) {
   for (auto message = taken.rbegin(); message != taken.rend(); ++message) message->done();
 }
+
+[[gnu::noinline]] bool budget_c_send(beeline_agent* from, beeline_peer to, std::string_view text) {
+  for (int i = 0; i < kBatch; ++i) {
+    if (beeline_send(from, to, text.data(), text.size(), 0, nullptr, nullptr) != BEELINE_OK) {
+      return false;
+    }
+  }
+  return true;
 }
+
+[[gnu::noinline]] bool budget_c_receive(beeline_agent* at, std::vector<beeline_message*>& taken) {
+  for (int i = 0; i < kBatch; ++i) {
+    beeline_message* message = nullptr;
+    if (beeline_receive(at, 0, nullptr, &message) != BEELINE_OK) return false;
+    taken.push_back(message);
+  }
+  return true;
+}
+
+[[gnu::noinline]] std::size_t budget_c_payload(const std::vector<beeline_message*>& taken) {
+  std::size_t sum = 0;
+  for (const beeline_message* message : taken) {
+    std::size_t length = 0;
+    (void)beeline_message_payload(message, &length);
+    sum += length;
+  }
+  return sum;
+}
+
+[[gnu::noinline]] void budget_c_done(std::vector<beeline_message*>& taken) {
+  for (auto message = taken.rbegin(); message != taken.rend(); ++message) {
+    beeline_message_done(*message, nullptr, 0);
+  }
+}
+
+[[gnu::noinline]] void budget_c_free(std::vector<beeline_message*>& taken) {
+  for (auto message = taken.rbegin(); message != taken.rend(); ++message) {
+    beeline_message_free(*message);
+  }
+}
+}
+
+namespace {
+
+beeline_agent* attach_c(const char* name, const char* parent) {
+  beeline_attach_options options;
+  beeline_attach_options_init(&options);
+  options.start_coordinator = false;
+  options.temporary = true;
+  options.name = name;
+  options.parent = parent;
+  beeline_agent* agent = nullptr;
+  (void)beeline_attach(&options, &agent);
+  return agent;
+}
+
+// Null, or why it failed.
+const char* pump_c(const std::string& text) {
+  beeline_agent* const from = attach_c("c-from", nullptr);
+  beeline_agent* const to = attach_c("c-to", "c-from");
+  beeline_peer peer{};
+  if (from == nullptr || to == nullptr) return beeline_error_text();
+  if (beeline_find_peer(from, "c-to", BEELINE_TEXT, &peer) != BEELINE_OK) {
+    return beeline_error_text();
+  }
+  std::vector<beeline_message*> taken;
+  taken.reserve(kBatch);
+  for (int round = 0; round < kRounds; ++round) {
+    if (!budget_c_send(from, peer, text)) return "a message was not sent from C";
+    if (!budget_c_receive(to, taken)) return "a message was not received in C";
+    if (budget_c_payload(taken) != kBatch * text.size()) return "a message was not read in C";
+    budget_c_done(taken);
+    budget_c_free(taken);
+    taken.clear();
+  }
+  beeline_close(to);
+  beeline_close(from);
+  return nullptr;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   auto hive = beeline::cli::ScratchHive::start("budget");
@@ -84,6 +165,7 @@ int main(int argc, char** argv) {
       taken.clear();
     }
   }
+  if (const char* const why = pump_c(std::string(64, 'b'))) return failed(why);
   std::printf("%d\n", kBatch);
   const auto closed = hive->close();
   return closed ? 0 : failed(closed.error().text);
