@@ -17,7 +17,7 @@ import pythons
 
 SKIPPED = 77
 # pytest and the modules that it stands on, all of them without extensions.
-PYTEST = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "attrs")
+PYTEST = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "attr", "attrs", "py")
 
 
 def borrow_pytest(folder):

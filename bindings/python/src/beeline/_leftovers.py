@@ -47,6 +47,15 @@ def processes_with(variable: str, value: str) -> Found:
     return found
 
 
+def is_alive(pid: int) -> bool:
+    """Whether this process runs. One that has ended may be unreaped for a while."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in ("Z", "X")
+
+
 def _add_process(found: Found, pid: int) -> None:
     with contextlib.suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0")

@@ -57,7 +57,7 @@ class Hive:
         with contextlib.suppress(OSError, ValueError, IndexError):
             words = (self.directory / "lock").read_text(encoding="utf-8").split()
             pid = int(words[words.index("pid") + 1])
-            if Path(f"/proc/{pid}").exists():
+            if _leftovers.is_alive(pid):
                 return pid
         return 0
 
