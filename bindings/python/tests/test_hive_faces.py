@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from uuid import uuid4
@@ -124,3 +125,9 @@ assert HiveAgent is same is beeline.hive.HiveAgent and TaskResult is beeline.hiv
     extra = EXAMPLES.parent / "extras" / "hivekernel" / "src"
     code = f"import sys; sys.path.insert(0, {str(extra)!r})\n{program}"
     subprocess.run([sys.executable, "-B", "-c", code], check=True)
+    path = os.pathsep.join([str(extra), *sys.path])
+    runner = [sys.executable, "-B", "-m", "hivekernel_sdk.runner", "--help"]
+    done = subprocess.run(
+        runner, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True
+    )
+    assert b"MODULE:CLASS" in done.stdout and done.stderr == b""

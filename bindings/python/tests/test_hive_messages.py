@@ -135,7 +135,7 @@ async def test_a_late_answer_is_not_lost(ground: Ground) -> None:
 
 @pytest.mark.parametrize("way", ["by-message-id", "by-request-id", "by-message-id:0.1"])
 def test_both_ways_of_answering_resolve_a_request(way: str, hive: Hive) -> None:
-    """C-09, HK-067 to HK-069: {request_id, message_id} x {send_and_wait, fire_and_forget}"""
+    """C-09, HK-067, HK-068, HK-069: {request_id, message_id} x {wait, fire and forget}"""
 
     async def play(ground: Ground) -> None:
         echo = await ground.run(Echo(), "echo")

@@ -3,6 +3,7 @@
 import pkgutil
 import sys
 
+import beeline.hive
 from beeline.hive import (
     AgentConfig,
     CoreClient,
@@ -30,7 +31,8 @@ __all__ = [
     "Task",
     "TaskResult",
 ]
-__path__ = pkgutil.extend_path(__path__, __name__)
+# The runner is found there: python -m hivekernel_sdk.runner
+__path__ = [*pkgutil.extend_path(__path__, __name__), *beeline.hive.__path__]
 
 for module in (agent, client, syscall, types):
     sys.modules[f"{__name__}.{module.__name__.rpartition('.')[2]}"] = module
