@@ -205,6 +205,25 @@ async def test_a_message_that_was_kept_ends_with_its_answer(ground: Ground) -> N
     await until(is_empty)
 
 
+@scene
+async def test_no_request_is_lost_with_its_receiver(ground: Ground) -> None:
+    """HK-062: `kill -9` with hundreds of requests in lanes, in the inbox and in hand"""
+    asker = await ground.run(Probe(), "asker")
+    echo = await ground.start("hive_cast:Echo", "echo", "", TESTS)
+    for _ in range(2):
+        asks = [
+            asyncio.create_task(
+                asker.send_and_wait_core(echo.pid, "by-message-id:0.05", b"%d" % i)
+            )
+            for i in range(400)
+        ]
+        await asyncio.sleep(0.1)
+        await echo.kill()
+        echo = await ground.start("hive_cast:Echo", "echo", "", TESTS)
+        answers = await asyncio.gather(*asks)
+        assert [int(each.payload) for each in answers] == list(range(400))
+
+
 class Keeper(HiveAgent):
     """Keeps each message, and answers it in the background as its type says."""
 
