@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -286,6 +287,29 @@ def test_an_entity_that_leaves_during_a_sync_stops_no_other(hive: Hive) -> None:
             exchange.send(C, B, "still here")
             assert await exchange.sync() == 1
             other.unregister(B)
+
+    asyncio.run(main())
+
+
+def test_a_crash_of_the_coordinator_stops_no_mail(start: Start, hive: Hive) -> None:
+    start("echo", B)
+
+    async def main() -> None:
+        async with Exchange() as exchange:
+            await exchange.attach()
+            exchange.register(A)
+            exchange.send(A, B, 1)
+            assert await exchange.sync() == 1
+            os.kill(hive.coordinator, signal.SIGKILL)
+            exchange.send(A, B, 2)
+            exchange.send(A, None, 3)
+            exchange.register(C)
+            assert await send_all(exchange) == 2
+            await until(lambda: len(exchange.receive(A, sender=B)) == 3)
+            assert contents(exchange.receive(C)) == [3]
+            while exchange.pop_mail(A, B):
+                pass
+            exchange.unregister(C)
 
     asyncio.run(main())
 
