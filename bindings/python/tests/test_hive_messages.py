@@ -175,6 +175,10 @@ async def test_the_receiver_sees_the_words_of_the_sender(ground: Ground) -> None
         await child.core.send_message(sibling.pid, type="a", payload=b"y", reply_to=answer)
         back = await sibling.next()
         assert (back.reply_to, back.payload) == ("my own words", b"y")
+    id = await child.core.send_message(sibling.pid, reply_to=got.message_id)  # not in hand
+    assert (await sibling.next()).message_id == id
+    await sibling.core.send_message(child.pid, reply_to=id)
+    assert (await child.next()).reply_to == id  # and not the message that it had answered
     relations = {}
     for sender in (boss, sibling, cousin):
         await sender.core.send_message(child.pid, priority="no such word")

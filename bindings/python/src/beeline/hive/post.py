@@ -12,7 +12,7 @@ from beeline._types import MessageId
 from beeline.hive import envelope
 from beeline.hive.held import Held
 from beeline.hive.recent import Recent
-from beeline.hive.request_id import number_of, text_of
+from beeline.hive.request_id import is_named_by_sender, number_of, text_of
 from beeline.hive.types import Message
 from beeline.hive.words import RELATIONS, priority_of, rank_of
 
@@ -20,6 +20,7 @@ from beeline.hive.words import RELATIONS, priority_of, rank_of
 _relation_of = _core.Message.relation.__get__
 _PATIENCE = 10.0  # seconds that a send waits for room
 _MOST_NAMES = 4096
+
 
 @dataclass
 class _Question:
@@ -131,7 +132,7 @@ class Post:
             )
         except (BeelineError, TimeoutError, ValueError, TypeError, OverflowError) as error:
             raise RuntimeError(f"send failed: {_reason(error, to_pid)}") from error
-        if reply_to:
+        if reply_to and is_named_by_sender(number, self._agent.pid):
             self._own_names.add(id, reply_to)
         return str(id)
 
@@ -182,11 +183,10 @@ class Post:
         letter = self.open(lease)
         letter.reply_to = request_id
         lease.done()
-        question.id = 0
         return letter
 
     def forget(self, request_id: str) -> None:
-        """Ends the wait for an answer. A late one may name the message or the request."""
+        """Ends the wait for an answer. A later one may name the message or the request."""
         question = self._questions.pop(request_id)
         if question.id:
             self._own_names.add(question.id, request_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Generic, TypeVar
 
 _K = TypeVar("_K")
@@ -13,7 +14,7 @@ class Recent(Generic[_K, _V]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._entries: dict[_K, _V] = {}
+        self._entries: OrderedDict[_K, _V] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -22,8 +23,7 @@ class Recent(Generic[_K, _V]):
         return self._entries.get(key)
 
     def add(self, key: _K, value: _V) -> None:
-        if key in self._entries:
-            del self._entries[key]
         self._entries[key] = value
+        self._entries.move_to_end(key)
         if len(self._entries) > self._most:
-            del self._entries[next(iter(self._entries))]
+            self._entries.popitem(last=False)

@@ -32,6 +32,14 @@ def text_of(number: int) -> str:
     )
 
 
+def is_named_by_sender(number: int, pid: int) -> bool:
+    """True if reply_to is a name that the sender chose for its message: 0 is a text of its own.
+
+    Otherwise it names a message of another agent, which the sender answers.
+    """
+    return not number or number >> _COUNT_BITS == pid
+
+
 def number_of(text: str) -> int:
     """The number that text_of() wrote as this text; 0: it wrote none."""
     try:
