@@ -74,7 +74,7 @@ async def test_both_faces_a_cpp_agent_and_a_pipe_work_in_one_tree(ground: Ground
         await pipe.call(do="done", id=message["id"])
         assert (await boss.next()).reply_to == "own words"
         # A program that uses the channel of these envelopes for something else.
-        for body in ("no envelope", "[]\n", '{"reply_to": 7}\nx'):
+        for body in ("no envelope", "[]\n", '{"reply_to": 7}\nx', "[" * 100_000, "\0"):
             await pipe.call(do="send", to="boss", body=body, channel=envelope.CHANNEL)
             assert (await boss.next()).payload == body.encode()
     for process in (shout, pipe.process):

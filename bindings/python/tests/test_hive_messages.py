@@ -26,12 +26,12 @@ def test_on_message_finds_the_way_of_each_message() -> None:
         stashed = Message(type="task_response", reply_to="unknown")
         await agent.on_message(stashed)
         assert agent.got == [] and agent.drain_pending_results() == [stashed]
-        for payload in (b'{"description": "d"}', b'{"description": "d", "task": "t"}', b"{", b"[]"):
+        for payload in (b'{"description": "d"}', b'{"description": "d", "task": "t"}', b"{", b"[" * 9999):
             await agent.on_message(Message(type="cron_task", payload=payload))
         await agent.on_message(Message(type="task_response"))  # answers nothing
         both, kept, *others = [each.payload for each in agent.got]
         assert json.loads(both) == {"description": "d", "task": "d"}
-        assert json.loads(kept)["task"] == "t" and others == [b"{", b"[]", b""]
+        assert json.loads(kept)["task"] == "t" and others == [b"{", b"[" * 9999, b""]
 
     asyncio.run(play())
 

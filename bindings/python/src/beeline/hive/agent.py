@@ -13,6 +13,7 @@ from beeline import aio
 from beeline._types import CRON_TASK, TASK_RESPONSE
 from beeline.hive.client import CoreClient
 from beeline.hive.desk import Desk
+from beeline.hive.envelope import read_json
 from beeline.hive.post import Post
 from beeline.hive.process_info import user_name
 from beeline.hive.request_id import new_request, text_of
@@ -322,7 +323,7 @@ class HiveAgent:
 def _with_task(payload: bytes) -> bytes:
     """The payload of a cron_task, with its description as `task` where it has none."""
     try:
-        fields = json.loads(payload)
+        fields = read_json(payload)
     except ValueError:
         return payload
     if not isinstance(fields, dict) or "description" not in fields or "task" in fields:
