@@ -43,9 +43,13 @@ PyObject* make_peer(State& state, beeline_peer peer) {
 
 bool add_peer_type(State& state, PyObject* module) {
   static PyGetSetDef getters[] = {getter<Peer, pid>("pid", "Its number in the hive."), {}};
-  PyType_Slot slots[] = {slot(Py_tp_dealloc, &deallocate),  slot(Py_tp_repr, &repr),
-                         slot(Py_tp_richcompare, &compare), slot(Py_tp_hash, &hash),
-                         {Py_tp_getset, getters},           {0, nullptr}};
+  PyType_Slot slots[] = {slot(Py_tp_dealloc, &deallocate),
+                         slot(Py_tp_repr, &repr),
+                         slot(Py_tp_richcompare, &compare),
+                         slot(Py_tp_hash, &hash),
+                         {Py_tp_getset, getters},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
+                         {0, nullptr}};
   PyType_Spec spec{"beeline._core.Peer", sizeof(Peer), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   return add_type(state, module, Kind::kPeer, "Peer", spec);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +14,19 @@ import beeline
 from beeline.pytest_plugin import AioAgentFactory, Hive
 
 
-@pytest.fixture(params=["asyncio", "uvloop"], autouse=True)
+LOOPS = [name for name in ("asyncio", "uvloop") if importlib.util.find_spec(name)]
+
+
+@pytest.fixture(params=LOOPS, autouse=True)
 def beeline_loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
-    if request.param == "uvloop":
-        loop: asyncio.AbstractEventLoop = pytest.importorskip("uvloop").new_event_loop()
-    else:
-        loop = asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = importlib.import_module(request.param).new_event_loop()
     yield loop
     loop.close()
+
+
+@pytest.mark.skipif("uvloop" not in LOOPS, reason="uvloop is not installed")
+def test_uvloop_is_tried() -> None:
+    pass
 
 
 async def test_attach_in_both_forms(hive: Hive) -> None:

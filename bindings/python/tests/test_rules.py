@@ -21,7 +21,7 @@ import beeline.sync
 from beeline.pytest_plugin import AgentFactory, AioAgentFactory, Hive
 from conftest import Script
 
-CANCELS = int(os.environ.get("BEELINE_CANCELS", "10000"))
+CANCELS = int(os.environ.get("BEELINE_CANCELS", "100000"))
 
 
 # ---- Wake, then take ----
@@ -486,3 +486,28 @@ def test_a_waiting_thread_lets_others_run(agent: AgentFactory) -> None:
     thread.start()
     a.receive().done()  # would wait for ever with the interpreter's lock
     thread.join()
+
+
+async def test_a_full_inbox_does_not_turn_the_loop(aio_agent: AioAgentFactory) -> None:
+    a, b = await aio_agent("a"), await aio_agent("b", inbox_capacity=16)
+    for _ in range(30):
+        await a.send("b", "x")
+    held: list[beeline.Message] = []
+    with pytest.raises(TimeoutError):
+        while True:
+            held.append(await b.receive(timeout=0.01))
+    waiting = asyncio.ensure_future(b.receive())
+    await asyncio.sleep(0.01)
+    polls = 0
+
+    def count(_: object) -> None:
+        nonlocal polls
+        polls += 1
+
+    b._driver.listeners.add(count)
+    await asyncio.sleep(0.05)
+    assert polls < 10 and not waiting.done()
+    held.pop().done()
+    (await waiting).done()
+    b.done_all(held)
+    b._driver.listeners.clear()

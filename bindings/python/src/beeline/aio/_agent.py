@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from beeline import _core
 from beeline._base import To, notice, progress_of, set_current, task_result, work_of
 from beeline._serving import Handler, handler_of, log
 from beeline._types import (
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from typing_extensions import Self
+
+_take = _core.Agent.try_receive
 
 
 class Agent(SendingAgent):
@@ -57,10 +60,13 @@ class Agent(SendingAgent):
         A cancelled receive() has taken nothing. It needs no asyncio.wait_for(): give `timeout`.
         ClosedError: none will come.
         """
-        take = super().try_receive
-        message = await self._next(
-            self._line(filter), lambda: take(**filter), timeout, "message"
-        )
+        self._driver.enter()
+        message = _take(self, **filter)
+        if message is None:
+            message = await self._driver.until(
+                self._line(filter), lambda: _take(self, **filter), timeout, "message"
+            )
+        self._touch()
         set_current(message)
         return message
 
@@ -74,7 +80,7 @@ class Agent(SendingAgent):
         self, **filter: Unpack[Filter]
     ) -> Message | None:
         """The next message, or None: there is nothing now."""
-        message = super().try_receive(**filter)
+        message = _take(self, **filter)
         if message is not None:
             set_current(message)
         self._touch()

@@ -7,9 +7,10 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from beeline import _core
 from beeline._base import To, acknowledgement
 from beeline._core import Peer
-from beeline._errors import Full, SendError
+from beeline._errors import Full, PeerDead, RateLimited, SendError
 from beeline._registry import members_of
 from beeline._types import (
     Acknowledgement,
@@ -26,6 +27,7 @@ from beeline.aio._objects import Loan, Message
 if TYPE_CHECKING:
     from typing import Unpack
 
+_send = _core.Agent.send_nowait
 _MOST_OPEN = 16_384  # requests without an answer
 
 
@@ -45,9 +47,18 @@ class SendingAgent(LinkedAgent):
         `timeout`: None: now or never; a number: the longest wait for room. `payload` is copied,
         once. Raises the SendError that says why nothing was sent, Full for example.
         """
+        self._driver.enter()
         self._inherit(options)
+        known = self._known(to)
+        if known is not None:
+            try:
+                sent = _send(self, known, payload, **options)
+                self._driver.touch()
+                return sent
+            except (Full, RateLimited, PeerDead):
+                pass  # The same again, with patience.
         return await self._patiently(
-            to, timeout, lambda peer: super(SendingAgent, self).send_nowait(peer, payload, **options)
+            to, timeout, lambda peer: _send(self, peer, payload, **options)
         )
 
     def send_nowait(  # type: ignore[override]
@@ -55,7 +66,7 @@ class SendingAgent(LinkedAgent):
     ) -> MessageId:
         """Sends now. LookupError: this agent has not spoken to that one yet; call peer() first."""
         self._inherit(options)
-        sent = super().send_nowait(self._must_know(to), payload, **options)
+        sent = _send(self, self._must_know(to), payload, **options)
         self._driver.touch()
         return sent
 
