@@ -125,6 +125,17 @@ PyObject* counters(Agent& self, const Call& call) {
   return dict.release();
 }
 
+PyObject* arrivals(Agent& self, const Call& call) {
+  Attachment& agent = self.attachment();
+  if (!no_arguments(agent.state(), "_arrivals", call) || !agent.enter()) return nullptr;
+  beeline_counters found;
+  found.size = sizeof found;
+  const beeline_code code = beeline_count(agent.handle(), &found);
+  if (code != BEELINE_OK) return raise(agent.state(), code);
+  return Py_BuildValue("(KK)", static_cast<unsigned long long>(found.drained),
+                       static_cast<unsigned long long>(found.late_replies));
+}
+
 PyObject* links(Agent& self, const Call& call) {
   Attachment& agent = self.attachment();
   if (!no_arguments(agent.state(), "_links", call) || !agent.enter()) return nullptr;
@@ -186,6 +197,7 @@ PyMethodDef* hive_methods() {
       method<Agent, find>("_find", "The agent that a name means."),
       method<Agent, inbox_nowait>("inbox_nowait", "The messages of the inbox; takes nothing."),
       method<Agent, counters>("_counters", "The counters of the inbox."),
+      method<Agent, arrivals>("_arrivals", "(drained, late_replies) of the counters."),
       method<Agent, links>("_links", "The traffic with each peer."),
       method<Agent, requeue_dead>("requeue_dead", "Puts a dead letter back into the inbox."),
       method<Agent, purge_dead>("purge_dead", "Drops a dead letter; 0: all. Returns how many."),
