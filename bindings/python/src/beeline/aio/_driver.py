@@ -103,6 +103,7 @@ class Driver:
     def _reset(self) -> None:
         self._scheduled = False
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self.ended = ""  # why nothing more will come
         self.messages = Line(self.touch)
         # Those who seek something that no count of poll() tells, a message of one type for example.
@@ -337,10 +338,10 @@ class Driver:
             return
         when = self._loop.time() + seconds
         if self._timer is not None:
-            if self._timer.when() <= when:
+            if self._timer_at <= when:
                 return
             self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._timed)
+        self._timer, self._timer_at = self._loop.call_at(when, self._timed), when
 
     def _end(self, reason: str) -> None:
         if self.ended:

@@ -83,8 +83,10 @@ class LinkedAgent(BaseAgent[Message, Loan, TaskRun]):
             search.add_done_callback(partial(self._found, to))
         return await asyncio.shield(search)
 
-    def _found(self, to: int | str, _: object) -> None:
+    def _found(self, to: int | str, search: asyncio.Task[Peer]) -> None:
         self._lookups.pop(to, None)
+        if not search.cancelled():
+            search.exception()  # All that waited for it may have been cancelled.
 
     async def wait_for(self, name: str, timeout: float | None = None) -> Peer:
         """Waits until an agent of that name is there. NoAgent: the time is over."""
