@@ -317,7 +317,8 @@ async def test_the_tree_and_the_inbox(aio_agent: AioAgentFactory) -> None:
     w = [await aio_agent(f"w{i}", parent="boss", role="daemon") for i in range(2)]
     grandchild = await aio_agent("g", parent="w0")
     assert [i.pid for i in await boss.children()] == [w[0].pid, w[1].pid]
-    assert [i.pid for i in await boss.children(recursive=True)] == [*[x.pid for x in w], grandchild.pid]
+    below = [w[0].pid, w[1].pid, grandchild.pid]
+    assert [i.pid for i in await boss.children(recursive=True)] == below
     assert [i.name for i in await w[0].siblings()] == ["w1"]
     info = await boss.find("w1")
     assert (info.pid, info.parent, info.role, info.state) == (w[1].pid, boss.pid, "daemon", 0)

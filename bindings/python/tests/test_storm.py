@@ -1,5 +1,5 @@
-"""Calls of all kinds at once, many of them cancelled at a random moment: none hangs, nothing is left
-behind, and the books balance (the plugin looks at them)."""
+"""Calls of all kinds at once, many of them cancelled at a random moment: none hangs, and nothing is
+left behind. The plugin looks at the books."""
 
 from __future__ import annotations
 

@@ -60,18 +60,18 @@ def test_times() -> None:
 
 
 def agents(*rows: tuple[int, int, str]) -> list[beeline.AgentInfo]:
-    kinds = {"dead": beeline.State.DEAD}
-    return [
-        beeline.AgentInfo(
-            pid, parent, name, "task" if pid == 9 else "worker", kinds.get(name, beeline.State.IDLE),
-            0, 0, 0, 0, 0, 0, False,
-        )
-        for pid, parent, name in rows
-    ]
+    found = []
+    for pid, parent, name in rows:
+        state = beeline.State.DEAD if name == "dead" else beeline.State.IDLE
+        role = "task" if pid == 9 else "worker"
+        found.append(beeline.AgentInfo(pid, parent, name, role, state, 0, 0, 0, 0, 0, 0, False))
+    return found
 
 
 def test_the_tree_is_read_from_a_list() -> None:
-    tree = agents((1, 0, "king"), (2, 1, "a"), (3, 2, "b"), (4, 2, "dead"), (5, 3, "c"), (9, 1, "t"))
+    tree = agents(
+        (1, 0, "king"), (2, 1, "a"), (3, 2, "b"), (4, 2, "dead"), (5, 3, "c"), (9, 1, "t")
+    )
 
     def pids(found: list[beeline.AgentInfo]) -> list[int]:
         return [agent.pid for agent in found]
@@ -87,7 +87,8 @@ def test_the_tree_is_read_from_a_list() -> None:
 
 def test_a_name_finds_the_living_the_exact_and_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    tree = agents((2, 1, "queen@a"), (3, 1, "queen"), (4, 1, "queen@b"), (5, 1, "x@y"), (6, 1, "x@z"))
+    names = ["queen@a", "queen", "queen@b", "x@y", "x@z"]
+    tree = agents(*((pid, 1, name) for pid, name in enumerate(names, 2)))
     assert find_named(tree, "queen").pid == 3
     assert find_named(tree, "x").pid == 6
     assert find_named(tree, "4").pid == 4

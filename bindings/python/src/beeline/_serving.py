@@ -1,4 +1,4 @@
-"""Handlers of messages, and the results of handlers: what serve() needs in both faces."""
+"""Handlers of messages, and the results of handlers, for serve() of both faces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def on(type: str) -> Callable[[_F], _F]:
 
 
 class Handler:
-    """Handles what comes to an agent: override what you need, give an instance to serve().
+    """Handles all that comes to an agent: override some methods, give an instance to serve().
 
     In asyncio the methods may be coroutines. Methods marked with @beeline.on("type") get the
     messages of that type, on_message() all others.
@@ -45,7 +45,7 @@ class Handler:
         """Called before the first message."""
 
     def on_message(self, message: Any) -> Any:
-        """Handles a message and says what becomes of it: see beeline.Outcome."""
+        """Handles a message. The result is its fate: see beeline.Outcome."""
         raise Reject(f"no method of {type(self).__name__} is for messages of type {message.type!r}")
 
     def on_control(self, order: str, message: Any) -> Any:

@@ -172,7 +172,7 @@ class SendOptions(TypedDict, total=False):
     type, channel: words of at most 31 bytes. rank: NORMAL.
     reply_to: the id of the message that this one answers.
     ttl: seconds until it expires; None: never.
-    requires_ack: the receiver says what it did with the message: see Agent.ack().
+    requires_ack: the receiver reports the fate of the message: see Agent.ack().
     cause: the id of the message that led to this one. Without it the message inherits cause, trace
     and hops from current_message(). inherit: False: it inherits nothing.
     trace: a `traceparent` text. hops: of a message forwarded for another agent.
@@ -205,7 +205,7 @@ class Filter(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Ack:
-    """The result of a handler: what becomes of the message, and a text for its sender.
+    """The result of a handler: the fate of the message, and a text for its sender.
 
     With ACCEPTED the text answers a request that got no reply. QUEUED: the handler has kept the
     message, and a later reply() ends it.

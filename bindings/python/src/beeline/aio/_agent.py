@@ -111,7 +111,7 @@ class Agent(SendingAgent):
         return self.messages(batch=1)
 
     def results(self) -> list[Message]:
-        """The answers that receive() does not hand out: those to fire_and_forget(), and late ones."""
+        """The answers that receive() does not hand out: those to fire_and_forget(), late ones."""
         found = []
         while (message := self.next_result()) is not None:
             found.append(message)
@@ -149,7 +149,7 @@ class Agent(SendingAgent):
         """Gives each message to a function or a Handler; returns how many, tasks included.
 
         It takes a message only when one of `concurrency` handlers is free. The result of the
-        handler says what becomes of the message: see beeline.Outcome. An exception requeues it and
+        handler is the fate of the message: see beeline.Outcome. An exception requeues it and
         is logged by the logger "beeline"; beeline.Reject makes it a dead letter. `tasks` does the
         tasks of the parent; see beeline.TaskOutcome. `copies`: the handler gets copies of messages
         between children, too. Ends after `timeout` seconds, at stop_serving(), at an order

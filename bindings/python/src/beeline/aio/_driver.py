@@ -106,7 +106,7 @@ class Driver:
         self._timer_at = 0.0
         self.ended = ""  # why nothing more will come
         self.messages = Line(self.touch)
-        # Those who seek something that no count of poll() tells, a message of one type for example.
+        # They seek something that no count of poll() tells, a message of one type for example.
         self.seekers = Line(self.touch)
         self.tasks = Line(self.touch)
         self.notices = Line(self.touch)
@@ -149,7 +149,7 @@ class Driver:
         self._loop = loop
 
     def unbind(self) -> None:
-        """Leaves the loop. Whoever waits gets a ClosedError."""
+        """Leaves the loop. All waiters get a ClosedError."""
         loop, self._loop = self._loop, None
         if self._timer is not None:
             self._timer.cancel()
@@ -231,7 +231,7 @@ class Driver:
         if found.messages and len(self.messages):
             self.messages.tell(found.messages)
         if len(self.seekers):
-            seen = (agent._counters()["drained"], found.messages)
+            seen = (agent._arrivals()[0], found.messages)
             if self.changed or seen[0] != self._seen[0] or seen[1] > self._seen[1]:
                 self.seekers.tell_all()
             self.changed, self._seen = False, seen

@@ -106,7 +106,7 @@ class Service:
 
     def _take_orders(self) -> None:
         # All handlers are busy, and orders of agents above do not wait for them.
-        taken = self._agent._counters()["drained"]
+        taken = self._agent._arrivals()[0]
         if taken == self._looked_at or not self._agent.urgent():
             return
         while (message := self._agent.try_receive()) is not None:
@@ -114,7 +114,7 @@ class Service:
                 message.put_back()
                 break
             self._spawn(self._handle(message))
-        self._looked_at = self._agent._counters()["drained"]
+        self._looked_at = self._agent._arrivals()[0]
 
     async def _start_one(self, tasks: bool) -> bool:
         # Handles the next thing, or starts its handler. False: there is nothing now.
