@@ -87,6 +87,13 @@ beeline_code beeline_next_answer(beeline_agent* agent, beeline_answer* answer) {
                  });
 }
 
+beeline_code beeline_look_for_answers(beeline_agent* agent) {
+  return checked(__func__, {{"agent", agent}}, [&](const char*) -> beeline_code {
+    auto looked = agent->agent.run_answers();
+    return looked ? BEELINE_OK : failed(std::move(looked.error()));
+  });
+}
+
 bool beeline_forget(beeline_agent* agent, beeline_id request) {
   if (agent == nullptr) return false;
   return guarded_or(__func__, false, [&] { return agent->agent.loop().forget(request); });

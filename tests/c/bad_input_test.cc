@@ -51,6 +51,7 @@ TEST_F(CBadInput, CallsWithoutAnAgentSaySo) {
   EXPECT_NULL(beeline_poll(nullptr, nullptr), "agent");
   EXPECT_NULL(beeline_request_start(nullptr, kPeer, "a", 1, 0, nullptr, &number), "agent");
   EXPECT_NULL(beeline_next_answer(nullptr, nullptr), "agent");
+  EXPECT_NULL(beeline_look_for_answers(nullptr), "agent");
   EXPECT_NULL(beeline_send_acked_start(nullptr, kPeer, "a", 1, 0, nullptr, &number), "agent");
   EXPECT_NULL(beeline_next_ack(nullptr, nullptr), "agent");
   EXPECT_NULL(beeline_find_peer_start(nullptr, "a", 1, 0, &number), "agent");

@@ -338,6 +338,7 @@ static void use_loop(beeline_agent* boss, beeline_peer worker) {
   CHECK(beeline_forget(boss, first) && !beeline_forget(boss, first));
   OK(beeline_request_start(boss, worker, "a", 1, PATIENCE, &question, &id));
   loop_until(boss, has_answers);
+  OK(beeline_look_for_answers(boss));
   OK(beeline_next_answer(boss, &answer));
   CHECK(answer.id == id && says(answer.message, "yes"));
   beeline_message_free(answer.message);

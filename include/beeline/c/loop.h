@@ -45,6 +45,11 @@ BEELINE_API beeline_code beeline_next_answer(beeline_agent* agent, beeline_answe
 /** Gives up a request. False: none of this id is open. */
 BEELINE_API bool beeline_forget(beeline_agent* agent, beeline_id request);
 
+/** Looks for answers once, for a caller that spins for one before it sleeps. As beeline_poll(), but
+ * it does not arm the descriptor, so nobody spends a system call on waking this agent.
+ * BEELINE_CLOSED: the hive went down, or this life of the agent has ended. */
+BEELINE_API beeline_code beeline_look_for_answers(beeline_agent* agent);
+
 /** Sends with requires_ack and returns; beeline_next_ack() has the acknowledgement. */
 BEELINE_API beeline_code beeline_send_acked_start(beeline_agent* agent, beeline_peer peer,
                                                   const void* payload, size_t length,
