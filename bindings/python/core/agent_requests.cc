@@ -32,17 +32,14 @@ PyObject* request_start(Agent& self, const Call& call) {
   return id_or_raise(agent, code, id);
 }
 
-// Fetches the next answer of the library. The code says whether there was one; `error` is set where
-// it has none. BEELINE_NO_MEMORY: an exception is set.
-beeline_code fetch(Attachment& agent, KeptAnswer& into) {
-  beeline_answer answer{};
-  const beeline_code code = beeline_next_answer(agent.handle(), &answer);
-  if (code == BEELINE_NOTHING) return code;
+// Keeps an answer of the library; the words of an error are those of the last call. False: an
+// exception is set.
+bool keep(Attachment& agent, beeline_code code, const beeline_answer& answer, KeptAnswer& into) {
   into.id = answer.id;
   into.message = answer.message;
-  if (code == BEELINE_OK && answer.code == BEELINE_OK) return BEELINE_OK;
+  if (code == BEELINE_OK && answer.code == BEELINE_OK) return true;
   into.error = Ref(exception_of(agent.state(), code == BEELINE_OK ? answer.code : code));
-  return into.error ? BEELINE_OK : BEELINE_NO_MEMORY;
+  return static_cast<bool>(into.error);
 }
 
 // The message, or the exception.
@@ -58,9 +55,10 @@ PyObject* next_answer(Agent& self, const Call& call) {
     answer = std::move(agent.kept_answers().front());
     agent.kept_answers().pop_front();
   } else {
-    const beeline_code code = fetch(agent, answer);
+    beeline_answer next{};
+    const beeline_code code = beeline_next_answer(agent.handle(), &next);
     if (code == BEELINE_NOTHING) return Py_NewRef(Py_None);
-    if (code != BEELINE_OK) return nullptr;
+    if (!keep(agent, code, next, answer)) return nullptr;
   }
   const Ref id(agent.state().message_id(answer.id));
   const Ref result(result_of(self, std::move(answer)));
@@ -78,33 +76,44 @@ PyObject* forget(Agent& self, const Call& call) {
   return PyBool_FromLong(beeline_forget(agent.handle(), id));
 }
 
-// Waits for the answer to a request; the library ends the wait at its deadline. Null: an exception
+// Looks for the next answer until there is one or so many nanoseconds are over. The exception of a
+// failed one needs the GIL, so its caller makes it.
+beeline_code next_answer_within(Attachment& agent, std::int64_t ns, beeline_answer& answer) {
+  const Wait wait(agent, ns);
+  beeline_code code = beeline_next_answer(agent.handle(), &answer);
+  while (code == BEELINE_NOTHING && !wait.is_over()) {
+    code = beeline_look_for_answers(agent.handle());
+    if (code == BEELINE_OK) code = beeline_next_answer(agent.handle(), &answer);
+  }
+  return code;
+}
+
+// Waits for the answer to a request; the library ends the wait at its deadline. False: an exception
 // is set.
-PyObject* wait_for_answer(Agent& self, beeline_id id) {
-  Attachment& agent = self.attachment();
-  KeptAnswer answer;
-  bool has_failed = false;
+bool wait_for_answer(Attachment& agent, beeline_id id, KeptAnswer& answer) {
+  beeline_answer next{};
+  beeline_code code = BEELINE_NOTHING;
   const auto attempt = [&](std::int64_t ns) {
-    if (ns > 0) {
-      Wait::poll_until(agent, ns, [](const beeline_readiness& found) { return found.answers > 0; });
-      return Turn::kAgain;
-    }
-    beeline_code code = fetch(agent, answer);
-    for (; code == BEELINE_OK && answer.id != id; code = fetch(agent, answer)) {
-      agent.kept_answers().push_back(std::exchange(answer, {}));
-    }
-    has_failed = code == BEELINE_NO_MEMORY;
+    code = next_answer_within(agent, ns, next);
     return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
   };
   const auto has_news = [](const beeline_readiness& found) { return found.answers > 0; };
-  const bool is_good = Wait(agent, BEELINE_FOREVER).run(attempt, has_news);
-  if (is_good && !has_failed) {
-    const Ref result(result_of(self, std::move(answer)));
-    if (!result || !PyExceptionInstance_Check(result.get())) return Ref::to(result.get()).release();
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(result.get())), result.get());
-    return nullptr;
+  while (Wait(agent, BEELINE_FOREVER).run(attempt, has_news)) {
+    if (!keep(agent, code, next, answer)) return false;
+    if (code != BEELINE_OK || answer.id == id) return true;
+    // It answers another request.
+    agent.kept_answers().push_back(std::exchange(answer, {}));
   }
-  if (!agent.is_closed() && !agent.is_copy()) (void)beeline_forget(agent.handle(), id);
+  return false;
+}
+
+// The message, or null with the exception set.
+PyObject* message_or_raise(Agent& self, KeptAnswer answer) {
+  const Ref result(result_of(self, std::move(answer)));
+  if (!result || PyExceptionInstance_Check(result.get()) == 0) {
+    return Ref::to(result.get()).release();
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(result.get())), result.get());
   return nullptr;
 }
 
@@ -132,7 +141,11 @@ PyObject* wait_request(Agent& self, const Call& call) {
                      start)) {
     return nullptr;
   }
-  return code == BEELINE_OK ? wait_for_answer(self, id) : raise(agent.state(), code);
+  if (code != BEELINE_OK) return raise(agent.state(), code);
+  KeptAnswer answer;
+  if (wait_for_answer(agent, id, answer)) return message_or_raise(self, std::move(answer));
+  if (!agent.is_closed() && !agent.is_copy()) (void)beeline_forget(agent.handle(), id);
+  return nullptr;
 }
 
 }  // namespace

@@ -14,11 +14,16 @@ import threading
 import warnings
 from typing import Any
 
-import numpy
-
 from beeline import _core
 from beeline._types import MessageId
 from core_ground import FOREVER, TYPES, attach
+
+try:
+    import numpy
+
+    ARRAYS: list[Any] = [numpy.arange(10), numpy.arange(10)[::3], numpy.ones((3, 3)).T]
+except ImportError:
+    ARRAYS = []
 
 NAMES = """to payload payloads messages timeout_ns size most id call peer wanted force limit group
     order issue pid name recursive sleeping drain_ns reply reason text type channel rank reply_to
@@ -88,8 +93,8 @@ class Fuzz:
             None, 0.0, 0.001, 1.5, -1.0, float("nan"), float("inf"), "", "a", "b", "task", "\0",
             "x" * 31, "x" * 32, "\ud800", TRACE, TRACE[:-1], b"", b"bytes", b"x" * 5000,
             b"y" * 100_000, bytearray(b"array"), memoryview(b"view"), memoryview(b"view")[::2],
-            numpy.arange(10), numpy.arange(10)[::3], numpy.ones((3, 3)).T, object(), int, {}, [],
-            (), {"k": "v"}, {"k": 1}, {1: "v"}, [b"1", "2"], [b"1", 2], MessageId(77), Odd(self),
+            *ARRAYS, object(), int, {}, [], (), {"k": "v"}, {"k": 1}, {1: "v"}, [b"1", "2"],
+            [b"1", 2], MessageId(77), Odd(self),
         ]  # fmt: skip
         if self.things and self.random.random() < 0.45:
             thing = choose(self.things)

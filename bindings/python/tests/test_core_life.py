@@ -294,6 +294,36 @@ def test_end_of_the_hive_ends_each_wait(hive: Hive) -> None:
     a._close()
 
 
+ECHO = """
+    from core_ground import *
+    c = attach("echo", wait="{wait}")
+    while (m := receive(c)).type != "stop":
+        m.reply_nowait(memoryview(m), channel=m.channel)
+        m.done()
+    m.done()
+    c._close()
+    """
+
+
+@pytest.mark.parametrize("wait", ["adaptive", "sleep", "spin"])
+def test_requests_wait_beside_other_requests(hive: Hive, wait: str) -> None:
+    a = attach("a", wait=wait)
+    echo = threading.Thread(target=run_script, args=(ECHO.format(wait=wait),))
+    echo.start()
+    peer = a._wait_for(30 * SECOND, "echo")
+    started = [a.request_start(peer, str(i), 10 * SECOND) for i in range(5)]
+    for i in range(200):
+        assert a._wait_request(10 * SECOND, peer, f"q{i}").text == f"q{i}"
+    # The answers to the others wait for next_answer(), as poll() says.
+    assert a.poll().answers == 5
+    assert [a.next_answer()[0] for _ in started] == started and a.next_answer() is None
+    with pytest.raises(TimeoutError):
+        a._wait_request(1000, "a", b"nobody reads it")
+    a.send_nowait(peer, b"", type="stop")
+    echo.join()
+    a._close()
+
+
 def test_interpreter_goes_on_while_an_agent_waits(hive: Hive) -> None:
     a = attach("a")
     count, stop = 0, threading.Event()
