@@ -88,7 +88,7 @@ class Desk(Handler):
 
     def _look(self, found: _core.Readiness) -> None:
         # Answers that no request waits for: late ones, and those to messages sent without a wait.
-        late = self._late if found.ended else self._agent._counters()["late_replies"]
+        late = self._late if found.ended else self._agent._arrivals()[1]
         if late != self._late:
             self._late = late
             for lease in self._agent.results():
