@@ -26,7 +26,8 @@ def test_on_message_finds_the_way_of_each_message() -> None:
         stashed = Message(type="task_response", reply_to="unknown")
         await agent.on_message(stashed)
         assert agent.got == [] and agent.drain_pending_results() == [stashed]
-        for payload in (b'{"description": "d"}', b'{"description": "d", "task": "t"}', b"{", b"[" * 9999):
+        full = b'{"description": "d", "task": "t"}'
+        for payload in (b'{"description": "d"}', full, b"{", b"[" * 9999):
             await agent.on_message(Message(type="cron_task", payload=payload))
         await agent.on_message(Message(type="task_response"))  # answers nothing
         both, kept, *others = [each.payload for each in agent.got]
