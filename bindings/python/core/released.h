@@ -1,6 +1,10 @@
 #pragma once
 // A stretch of code without the GIL.
 
+#include <unistd.h>
+
+#include <cstddef>
+
 #include "bindings/python/core/python.h"
 
 namespace beeline::python {
@@ -11,7 +15,16 @@ class Released {
   Released() : thread_(PyEval_SaveThread()) {}
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
-  ~Released() { PyEval_RestoreThread(thread_); }
+  ~Released() {
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (...) {
+      // The interpreter ends, and it ends this thread with an exception, which would run
+      // destructors here that need the GIL. The thread waits for the end of the process, as it does
+      // in later versions of the interpreter.
+      while (true) pause();
+    }
+  }
 
  private:
   PyThreadState* thread_;

@@ -285,7 +285,7 @@ def test_end_of_the_hive_ends_each_wait(hive: Hive) -> None:
         lambda: a._wait_ack(FOREVER, "a", 5),
         lambda: a._wait_request(FOREVER, "a", b""),
     ]
-    threading.Timer(0.1, hive.beeline, ["down"]).start()
+    threading.Timer(0.1, hive.down).start()
     for number, call in enumerate(waits):
         with pytest.raises(BeelineError):
             call()
@@ -418,6 +418,31 @@ def test_interpreter_ends_with_all_things_alive(hive: Hive) -> None:
     b.done_all(messages)
     b.done_all(b.try_receive_batch(20))
     b._close()
+
+
+def test_interpreter_ends_beside_threads_that_wait(hive: Hive) -> None:
+    for _ in range(3):
+        ended = run_script("""
+            import threading, time
+            from core_ground import *
+            a, b, peer = pair()
+            a.send_many(peer, [b"x"] * 10_000)
+            def receive_always():
+                c = attach("c")
+                while True:
+                    c._wait_receive(20_000)
+            def send_always():
+                while True:
+                    try:
+                        a.send_threadsafe(peer, b"x", timeout=1e-5)
+                    except Exception:
+                        pass
+            for work in (receive_always, send_always, send_always):
+                threading.Thread(target=work, daemon=True).start()
+            time.sleep(0.05)
+            print("end")
+            """)
+        assert (ended.returncode, ended.stdout) == (0, "end\n"), ended.stderr
 
 
 def test_open_agent_warns_when_it_dies(hive: Hive) -> None:
