@@ -18,7 +18,7 @@ setup:
 # Only the programs that the demo runs: an eighth of the build.
 demo: setup
 	cmake --preset release
-	cmake --build --preset release --target beelined beeline-cli
+	cmake --build --preset release --target beeline-demo
 	build/bin/beeline demo
 
 # The unit tests of one folder, such as LAYER=receive, or of all, and the style test: seconds after

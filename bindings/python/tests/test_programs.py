@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,14 @@ def test_the_worker_answers(agent: AgentFactory, hive: Hive, script: Script) -> 
     assert hive.beeline("request", "worker", "hello").stdout.strip() == "HELLO"
     hive.down()
     assert worker.wait() == 0
+
+
+@pytest.mark.beeline_leaves("file")
+def test_the_demo_has_a_worker_in_python(hive: Hive) -> None:
+    report = json.loads(hive.beeline("demo", "--json").stdout)
+    assert report["python"] and all(check["passed"] for check in report["checks"])
+    (worker,) = [entry for entry in report["accounts"] if entry["agent"] == "worker-4"]
+    assert worker["drained"] == worker["done"] > 0
 
 
 def test_the_notebook_runs_in_a_loop(hive: Hive, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ void kill_holder(Story& story, const Json& event, bool quiet) {
 
 }  // namespace
 
-Result<Crew> Crew::start(const std::string& directory) {
+Result<Crew> Crew::start(const std::string& directory, const std::string& python) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
   os::UniqueFd read_end(ends[0]);
@@ -72,6 +72,7 @@ Result<Crew> Crew::start(const std::string& directory) {
   RoleArguments queen;
   queen.role = queen.name = kQueen;
   queen.directory = directory;
+  queen.python = python;
   queen.events = write_end.get();
   const auto os_pid = start_role(queen);
   if (!os_pid) return tl::unexpected(os_pid.error());

@@ -21,7 +21,7 @@ namespace beeline::cli::demo {
 class Crew {
  public:
   // Errors: kSystem.
-  [[nodiscard]] static Result<Crew> start(const std::string& directory);
+  [[nodiscard]] static Result<Crew> start(const std::string& directory, const std::string& python);
 
   Crew(Crew&& other) noexcept;
   Crew& operator=(Crew&&) = delete;

@@ -15,6 +15,7 @@
 #include <beeline/agent.h>
 
 #include "tools/beeline/demo/crew.h"
+#include "tools/beeline/demo/python_worker.h"
 #include "tools/beeline/demo/report.h"
 #include "tools/beeline/demo/role.h"
 #include "tools/beeline/output.h"
@@ -101,7 +102,7 @@ Result<void> visit(Story& story, Signals& signals) {
 }
 
 Result<void> work(Story& story, Signals& signals, Deadline deadline) {
-  auto crew = Crew::start(std::filesystem::absolute(story.directory).string());
+  auto crew = Crew::start(std::filesystem::absolute(story.directory).string(), story.python);
   if (!crew) return tl::unexpected(std::move(crew.error()));
   if (auto done = crew->follow_work(story, signals, deadline); !done) return done;
   if (auto visited = visit(story, signals); !visited) return visited;
@@ -119,6 +120,7 @@ ExitCode run(const Context& context, const std::string& directory) {
   auto hive = ScratchHive::start("demo");
   if (!hive) return complain(hive.error());
 
+  story->python = find_python_package();
   if (!story->quiet) print(opening_text(*story));
   const auto worked = work(*story, *signals, deadline);
   const auto closed = hive->close();
@@ -155,9 +157,9 @@ void add_demo_verb(CLI::App& app, Context& context) {
       "  beeline demo\n"
       "  beeline demo src --json\n"
       "In a hive of its own a queen cuts the texts of DIR into tasks, a lead hands them to four\n"
-      "workers, one worker is killed in the middle and its task is done by another process. Takes "
-      "a\n"
-      "few seconds, 60 at the most or --timeout; leaves no process and no file.");
+      "workers, one worker is killed in the middle and its task is done by another process. One\n"
+      "worker is in Python if python3 can load the package. Takes a few seconds, 60 at the most\n"
+      "or --timeout; leaves no process and no file.");
   verb->callback([&context, directory] { context.exit = demo::run(context, *directory); });
 }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "src/os/event_fd.h"
+#include "tools/beeline/demo/python_worker.h"
 #include "tools/beeline/demo/role.h"
 
 namespace beeline::cli::demo {
@@ -54,7 +55,8 @@ class Lead {
     RoleArguments worker = arguments_;
     worker.role = "worker";
     worker.name = worker_name(index);
-    const auto os_pid = start_role(worker);
+    const bool in_python = index == kPythonWorker && !arguments_.python.empty();
+    const auto os_pid = in_python ? start_python_worker(worker) : start_role(worker);
     if (!os_pid) return tl::unexpected(os_pid.error());
     workers_[index].os_pid = *os_pid;
     return {};

@@ -132,8 +132,9 @@ std::string opening_text(const Story& story) {
   std::string text =
       styled(Style::kBold, fmt::format("Beeline demo: the words of {}\n", story.directory));
   text += fmt::format(
-      "  {} files, {} lines, cut into {} tasks; 6 agents, each a process{}\n",
+      "  {} files, {} lines, cut into {} tasks; 6 agents, each a process{}{}\n",
       story.files.paths.size(), grouped(story.direct.lines), grouped(story.tasks),
+      story.python.empty() ? "" : ", worker-4 in Python",
       story.files.skipped != 0 ? fmt::format("; {} files are no text", story.files.skipped) : "");
   return text;
 }
@@ -183,6 +184,7 @@ Json report_json(const Story& story) {
   json["words"] = story.direct.words;
   json["bytes"] = story.direct.bytes;
   json["lost"] = story.lost;
+  json["python"] = !story.python.empty();
   json["killed"] = {{"agent", story.takeover.agent},
                     {"task", story.takeover.task},
                     {"os_pid", story.takeover.killed_os_pid},

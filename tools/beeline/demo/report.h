@@ -58,6 +58,7 @@ struct RoundTrips {
 struct Story {
   bool quiet = false;  // print only the JSON at the end
   std::string directory;
+  std::string python;  // the folder of the Python package, if a worker is in Python
   FileList files;
   std::size_t tasks = 0;
   Totals direct;  // counted without Beeline

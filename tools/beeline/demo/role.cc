@@ -58,10 +58,11 @@ std::string worker_name(std::size_t index) { return fmt::format("worker-{}", ind
 
 Result<pid_t> start_role(const RoleArguments& arguments) {
   const int keep[] = {arguments.events};
-  return os::spawn({"/proc/self/exe", "demo-role", arguments.role, "--name", arguments.name,
-                    "--dir", arguments.directory, "--events", fmt::format("{}", arguments.events),
-                    "--parent-pid", fmt::format("{}", ::getpid())},
-                   keep);
+  return os::spawn(
+      {"/proc/self/exe", "demo-role", arguments.role, "--name", arguments.name, "--dir",
+       arguments.directory, "--python", arguments.python, "--events",
+       fmt::format("{}", arguments.events), "--parent-pid", fmt::format("{}", ::getpid())},
+      keep);
 }
 
 Result<int> await_exit(pid_t child, std::chrono::nanoseconds timeout) {
@@ -143,6 +144,7 @@ void add_demo_role_verb(CLI::App& app, Context& context) {
   verb->add_option("ROLE", arguments->role)->required();
   verb->add_option("--name", arguments->name)->required();
   verb->add_option("--dir", arguments->directory)->required();
+  verb->add_option("--python", arguments->python)->required();
   verb->add_option("--events", arguments->events)->required();
   verb->add_option("--parent-pid", arguments->parent)->required();
   verb->callback([&context, arguments] { context.exit = demo::run_role(*arguments); });

@@ -44,6 +44,7 @@ struct RoleArguments {
   std::string role;
   std::string name;
   std::string directory;
+  std::string python;  // the folder of the Python package; empty: all roles are this program
   int events = -1;
   int parent = 0;  // OS pid of the process that started this role
 };
