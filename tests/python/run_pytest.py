@@ -2,9 +2,10 @@
 
 Usage: run_pytest.py SOURCE BUILD PYTHON [ARGUMENT...]
 
-PYTHON is a path, or a version such as 3.12: then a Python of that version runs the tests, with the
-pytest of the Python that runs this script if it has none of its own. A version that is not here is
-said to be not tried. Exits with 77 if a test was skipped and none failed."""
+An argument with a `*` names the files in bindings/python that it matches. PYTHON is a path, or a
+version such as 3.12: then a Python of that version runs the tests, with the pytest of the Python
+that runs this script if it has none of its own. A version that is not here is said to be not tried.
+Exits with 77 if a test was skipped and none failed."""
 
 import importlib.util
 import os
@@ -39,6 +40,15 @@ def has_pytest(python):
     return subprocess.run([python, "-c", "import pytest"], capture_output=True).returncode == 0
 
 
+def expanded(argument, home):
+    if "*" not in argument or argument.startswith("-"):
+        return [argument]
+    found = sorted(str(path.relative_to(home)) for path in home.glob(argument))
+    if not found:
+        raise SystemExit(f"run_pytest.py: no file matches {argument}")
+    return found
+
+
 def skipped_tests(report):
     """(name, reason) of each."""
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
@@ -57,13 +67,15 @@ def main():
     scratch = build / "python-tests"
     scratch.mkdir(exist_ok=True)
     path = [str(build / "python")]
-    options = ["-q", "-rf", "-p", "beeline.pytest_plugin"]
+    options = ["-q", "-rf", "-p", "beeline.pytest_plugin", "-o", "faulthandler_timeout=100"]
     if not has_pytest(python):
         borrow_pytest(scratch / "pytest")
         path.append(str(scratch / "pytest"))
         # An old pytest rewrites assertions in a way that a new Python does not know.
         options.append("--assert=plain")
-    report = scratch / f"report-{version or 'own'}.xml"
+    home = pathlib.Path(source, "bindings", "python")
+    arguments = [word for argument in arguments for word in expanded(argument, home)]
+    report = scratch / f"report-{os.getpid()}.xml"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path),
@@ -74,12 +86,13 @@ def main():
     }
     done = subprocess.run(
         [python, "-m", "pytest", *options, f"--junit-xml={report}", *arguments],
-        cwd=pathlib.Path(source, "bindings", "python"),
+        cwd=home,
         env=environment,
     )
     if done.returncode != 0:
         return done.returncode
     skipped = list(skipped_tests(report))
+    report.unlink()
     for name, reason in skipped:
         word = f"NOT TRIED python{version}" if version else "SKIP"
         print(f"{word} {name}: {reason}")
