@@ -375,6 +375,7 @@ async def test_tasks(aio_agent: AioAgentFactory) -> None:
         async for run in left.tasks():
             with run:
                 run.log("begun")
+                await left.send("boss", "meanwhile", type="news")
                 run.finish(3, f"{run.description} {run.params} {bytes(run.context)!r}", {"a": "b"})
 
     async def fail(run: beeline.TaskRun) -> str:
@@ -387,12 +388,15 @@ async def test_tasks(aio_agent: AioAgentFactory) -> None:
     told: list[beeline.Progress] = []
     task = beeline.Task("sum", {"n": "1"}, context=b"\xff", id="t1")
     result = await boss.execute("left", task, progress=told.append)
+    async with await boss.receive(type="news") as news:
+        assert news.cause != 0
     assert result == beeline.TaskResult(3, b"sum {'n': '1'} b'\\xff'", {"a": "b"})
     assert [(p.text, p.is_log) for p in told] == [("begun", True)]
     one, two, three = await boss.execute_all([("left", "x"), ("right", "bad"), ("right", "y")])
     assert isinstance(one, beeline.TaskResult) and one.exit_code == 3
     assert isinstance(two, beeline.TaskFailed) and "cannot" in str(two)
     assert isinstance(three, beeline.TaskResult) and three.text == "good"
+    (await boss.receive(type="news")).done()
     with pytest.raises(beeline.Denied):
         await left.execute("right", "no child of mine")
     for worker in workers:

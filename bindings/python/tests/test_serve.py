@@ -91,6 +91,32 @@ async def test_an_exception_requeues_and_is_logged(
     assert caplog.records[0].levelno == logging.ERROR
 
 
+async def test_a_view_that_is_kept_holds_its_message_alone(
+    aio_agent: AioAgentFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "beeline")  # a record would hold the frames, and they it
+    a, b = await aio_agent("a"), await aio_agent("b")
+    views: list[memoryview] = []
+    seen: list[tuple[str, int]] = []
+
+    def keep(m: beeline.Message) -> None:
+        seen.append((m.text, m.attempts))
+        if m.text == "kept" and m.attempts == 0:
+            views.append(m.payload)
+
+    service = asyncio.ensure_future(b.serve(keep))
+    for text in ("kept", "next"):
+        await a.send("b", text)
+    while len(seen) < 2:
+        await asyncio.sleep(0.001)
+    assert b.counters().leased == 1
+    views.pop().release()
+    while len(seen) < 3:
+        await asyncio.sleep(0.001)
+    service.cancel()
+    assert seen == [("kept", 0), ("next", 0), ("kept", 1)]
+
+
 class Clerk(beeline.Handler):
     def __init__(self) -> None:
         self.heard: list[Any] = []

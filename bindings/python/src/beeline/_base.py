@@ -20,7 +20,6 @@ from beeline._types import (
     AckStatus,
     AgentInfo,
     AttachOptions,
-    Buffer,
     Counters,
     Delivery,
     Filter,
@@ -240,10 +239,12 @@ class BaseAgent(_core.Agent[_M, _L, _R]):
         if not options.get("inherit", True):
             return
         handled = current()
-        if handled is not None and handled.agent is self:
+        if isinstance(handled, BaseMessage) and handled.agent is self:
             options["about"] = handled
-        else:
-            options["inherit"] = False
+            return
+        options["inherit"] = False
+        if isinstance(handled, BaseTaskRun) and handled.agent is self:
+            options.setdefault("cause", handled.message_id)
 
     def _must_know(self, to: To) -> Peer:
         peer = self._known(to)

@@ -1,7 +1,7 @@
 """A worker of `beeline demo` in Python. tools/beeline/demo/role.h says how its processes talk.
 
-Usage: python -m beeline._demo_worker NAME EVENTS PARENT, where EVENTS is the descriptor of a pipe for
-lines of JSON, and PARENT the pid of the process that starts it."""
+Usage: python -m beeline._demo_worker NAME EVENTS PARENT, where EVENTS is the descriptor of a pipe
+for lines of JSON, and PARENT the pid of the process that starts it."""
 
 from __future__ import annotations
 

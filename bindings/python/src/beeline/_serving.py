@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from beeline._base import BaseAgent, BaseMessage, BaseTaskRun
+from beeline._base import BaseMessage, BaseTaskRun
 from beeline._errors import ClosedError, Reject
 from beeline._types import Ack, AckStatus, Notice, Outcome
 
@@ -134,6 +135,8 @@ def give_up(handled: BaseMessage | BaseTaskRun, error: BaseException) -> None:
         if handled.held:
             handled._fail(error)
     except BufferError:
-        # The frames of the error still hold views.
+        # The frames of the error still hold views. One that lives elsewhere gives the message back
+        # at its own end.
         traceback.clear_frames(error.__traceback__)
-        handled._fail(error)
+        with contextlib.suppress(BufferError):
+            handled._fail(error)

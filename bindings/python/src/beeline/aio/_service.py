@@ -16,8 +16,8 @@ from beeline._types import SHUTDOWN, Notice
 if TYPE_CHECKING:
     from beeline.aio._agent import Agent
 
-
 _LONGEST_TURN = 0.001
+_take = _core.Agent.try_receive
 
 
 async def _resolve(result: Any) -> Any:
@@ -109,7 +109,7 @@ class Service:
         taken = self._agent._arrivals()[0]
         if taken == self._looked_at or not self._agent.urgent():
             return
-        while (message := self._agent.try_receive()) is not None:
+        while (message := _take(self._agent)) is not None:
             if not message.is_control:
                 message.put_back()
                 break
@@ -123,19 +123,21 @@ class Service:
             return True
         if self._active >= self._most:
             return False
-        message = self._agent.try_receive()
+        message = _take(self._agent)
         if message is not None:
             if message.is_copy and not self._copies:
                 message.done()
             else:
                 await self._start(self._handle(message))
-            return True
-        run = self._agent.next_task() if tasks else None
+        run = None
+        if tasks and self._active < self._most and not self._reason:
+            run = self._agent.next_task()
         if run is not None:
             await self._start(self._do(run))
-        return run is not None
+        return message is not None or run is not None
 
     async def _tell(self, told: Notice) -> None:
+        set_current(None)
         try:
             await _resolve(self._handler.on_notice(told))
         except Exception:
