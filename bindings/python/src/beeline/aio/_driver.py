@@ -57,9 +57,10 @@ class Line:
         timer = None if until is None else loop.call_at(until, _expire, waiter)
         try:
             told = await waiter
-        except asyncio.CancelledError:
+        except BaseException:
             self._waiting.pop(waiter, None)
-            if not waiter.cancelled() and waiter.exception() is None and waiter.result():
+            ended = not waiter.done() or waiter.cancelled() or waiter.exception() is not None
+            if not ended and waiter.result():
                 self._told -= 1
                 self._missed()
             raise
