@@ -306,7 +306,7 @@ def test_dropped_loan_goes_back(ab: Pair) -> None:
 
 def test_requests_answer_by_id(ab: Pair) -> None:
     a, b, peer = ab
-    ids = [a.request_start(peer, str(i), SECOND) for i in range(3)]
+    ids = [a.request_start(peer, str(i), 10 * SECOND) for i in range(3)]
     for m in reversed(b.try_receive_batch(10)):
         m.reply_nowait(m.text * 2)
         m.done()
@@ -321,7 +321,7 @@ def test_requests_answer_by_id(ab: Pair) -> None:
     assert a._wait(10 * SECOND).answers == 1
     answer = a.next_answer()
     assert answer is not None and answer[0] == lost and isinstance(answer[1], TimeoutError)
-    assert not a.forget(lost) and a.forget(a.request_start(peer, b"", SECOND))
+    assert not a.forget(lost) and a.forget(a.request_start(peer, b"", 10 * SECOND))
 
 
 def test_acknowledgements_come(ab: Pair) -> None:
@@ -329,10 +329,10 @@ def test_acknowledgements_come(ab: Pair) -> None:
     id = a.send_nowait(peer, b"", requires_ack=True)
     assert a.take_ack(peer, id) is None and a._wait_ack(1000, peer, id) is None
     receive(b).done("yes")
-    assert a._wait_ack(SECOND, peer, id) == (id, 0, b"yes", False)
-    id = a.ack_start(peer, b"", SECOND)
+    assert a._wait_ack(10 * SECOND, peer, id) == (id, 0, b"yes", False)
+    id = a.ack_start(peer, b"", 10 * SECOND)
     receive(b).reject("no")
-    a._wait(SECOND)
+    a._wait(10 * SECOND)
     assert a.next_ack() == (id, 2, b"no", False) and a.next_ack() is None
     with pytest.raises(TimeoutError):
         a._wait_send_acked(1000, peer, b"")
@@ -348,8 +348,8 @@ def test_full_lane_raises_and_counts(ab: Pair) -> None:
         a._wait_send(1000, peer, b"x")
     a.want_space(peer, True)
     b.done_all(b.try_receive_batch(10))
-    assert a._wait(SECOND).spaces == 1 and a.next_space() == peer and a.next_space() is None
-    a._wait_send(SECOND, peer, b"x")
+    assert a._wait(10 * SECOND).spaces == 1 and a.next_space() == peer and a.next_space() is None
+    a._wait_send(10 * SECOND, peer, b"x")
 
 
 def test_lists_are_dicts(ab: Pair) -> None:
@@ -364,11 +364,11 @@ def test_lists_are_dicts(ab: Pair) -> None:
     assert b._counters()["queued"] == 1 and a.next_notice() is None and not a.urgent()
     call = a.list_start()
     while (found := a.next_list()) is None:
-        a._wait(SECOND)
+        a._wait(10 * SECOND)
     assert found[0] == call and isinstance(found[1], list) and len(found[1]) == 3
     call = a.find_peer_start(b.pid, 0)
     while (got := a.next_peer()) is None:
-        a._wait(SECOND)
+        a._wait(10 * SECOND)
     assert got == (call, peer) and not a.forget_call(call)
     id = item["id"]
     receive(b).reject("bad")

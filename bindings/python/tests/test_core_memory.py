@@ -39,7 +39,7 @@ def step(a: Any, b: Any, peer: Any, number: int) -> None:
     memoryview(loan)[:1] = b"a"
     loan.send_nowait()
     b.try_receive().done("read")
-    a.request_start(peer, b"?", SECOND)
+    a.request_start(peer, b"?", 60 * SECOND)
     m = b.try_receive()
     m.reply_nowait(b"!")
     m.done()
