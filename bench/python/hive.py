@@ -128,7 +128,7 @@ def main():
     print(f"request, 64 B, two processes: aio {plain:.1f} us, beeline.hive {face:.1f} us")
     print(f"  {face / plain:.2f} times the plain request")
     plain, face = found["aio execute_all"], found["gather(execute_task)"]
-    print(f"task, {options.workers} workers at once: aio {plain:.1f} us, beeline.hive {face:.1f} us")
+    print(f"task, {options.workers} workers: aio {plain:.1f} us, beeline.hive {face:.1f} us")
     return 0
 
 
