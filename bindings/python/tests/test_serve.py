@@ -61,8 +61,13 @@ def test_the_same_in_a_thread(agent: AgentFactory) -> None:
     a = agent("a")
     for i in range(len(OUTCOMES)):
         a.send("b", str(i), requires_ack=True)
-    handler: Any = lambda m: outcome(m, kept)  # noqa: E731
-    assert b.serve(handler, timeout=0.05) == len(OUTCOMES)
+
+    def handler(m: Any) -> Any:
+        if int(m.text) == len(OUTCOMES) - 1:
+            b.stop_serving()
+        return outcome(m, kept)
+
+    assert b.serve(handler) == len(OUTCOMES)
     for i, (_, status, reply) in enumerate(OUTCOMES):
         said = a.ack("b", beeline.MessageId((a.pid << 40) + i + 1))
         assert (said.status, said.text) == (status, reply)
