@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-PATIENCE = 30.0  # bounds a hang
+PATIENCE = 100.0  # bounds a hang
 
 
 class Script(Protocol):
