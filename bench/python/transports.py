@@ -221,7 +221,7 @@ class Redis(Transport):
 class AsyncTransport(Transport):
     """One that waits by asyncio."""
 
-    modes = ("asleep",)
+    modes: tuple[str, ...] = ("asleep",)
 
     async def pour(self, count):
         for _ in range(count):
@@ -268,10 +268,14 @@ class AsyncTransport(Transport):
 class AsyncBeeline(AsyncTransport):
     """import beeline: copies the payload in, reads it in place."""
 
+    modes = ("awake", "asleep")
+
     async def start(self):
         import beeline
 
-        self.agent = await beeline.attach(self.side, temporary=True, normal_slots=4096)
+        self.agent = await beeline.attach(
+            self.side, temporary=True, wait="spin" if self.is_awake else "sleep", normal_slots=4096
+        )
         self.peer = await self.agent.wait_for(OTHER[self.side], timeout=60)
 
     async def stop(self):

@@ -77,6 +77,45 @@ PyObject* try_receive(Agent& self, const Call& call) {
   return message_or_none(self, code, message);
 }
 
+// Waits for a message. False: an exception is set.
+bool await_message(Attachment& agent, const Filter& filter, std::int64_t timeout_ns,
+                   beeline_code& code, beeline_message*& message) {
+  const auto attempt = [&](std::int64_t ns) {
+    code = beeline_receive(agent.handle(), ns, filter.get(), &message);
+    return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
+  };
+  return Wait(agent, timeout_ns).run(attempt, News(agent));
+}
+
+constexpr char kReceiveDoc[] =
+    "The next message in delivery order. TimeoutError: none has come in that time.\n\n"
+    "ClosedError: none will come.";
+constexpr auto kReceive = signature("receive", std::array{Name::kTimeout}, 0, kFilterOptions);
+
+PyObject* receive(Agent& self, const Call& call) {
+  Attachment& agent = self.attachment();
+  Values<kReceive.names.size()> values;
+  Filter filter;
+  std::int64_t timeout_ns = BEELINE_FOREVER;
+  if (!values.read(agent.state(), kReceive, call)) return nullptr;
+  const bool is_endless = values[0] == nullptr || Py_IsNone(values[0]);
+  if ((!is_endless && !read_seconds(values[0], "timeout", &timeout_ns)) ||
+      !filter.read(values.from(1)) || !agent.enter()) {
+    return nullptr;
+  }
+  beeline_message* message = nullptr;
+  beeline_code code = beeline_receive(agent.handle(), 0, filter.get(), &message);
+  if (code == BEELINE_NOTHING && !await_message(agent, filter, timeout_ns, code, message)) {
+    return nullptr;
+  }
+  if (code == BEELINE_NOTHING) {
+    PyErr_Format(PyExc_TimeoutError, "no message has come in %R s", values[0]);
+    return nullptr;
+  }
+  Ref made(message_or_none(self, code, message));
+  return made && agent.state().make_current(made.get()) ? made.release() : nullptr;
+}
+
 constexpr auto kWaitReceive =
     signature("_wait_receive", std::array{Name::kTimeoutNs}, 1, kFilterOptions);
 
@@ -91,11 +130,7 @@ PyObject* wait_receive(Agent& self, const Call& call) {
   }
   beeline_message* message = nullptr;
   beeline_code code = BEELINE_NOTHING;
-  const auto attempt = [&](std::int64_t ns) {
-    code = beeline_receive(agent.handle(), ns, filter.get(), &message);
-    return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
-  };
-  if (!Wait(agent, timeout_ns).run(attempt, News(agent))) return nullptr;
+  if (!await_message(agent, filter, timeout_ns, code, message)) return nullptr;
   return message_or_none(self, code, message);
 }
 
@@ -196,6 +231,7 @@ PyMethodDef* receive_methods() {
   static PyMethodDef methods[] = {
       method<Agent, try_receive>("try_receive", "The next message, or None: there is none now."),
       method<Agent, try_receive_batch>("try_receive_batch", "At most so many next messages."),
+      method<Agent, receive>("_receive", kReceiveDoc),
       method<Agent, wait_receive>("_wait_receive", "Waits for the next message."),
       method<Agent, wait_receive_batch>("_wait_receive_batch", "Waits for the next messages."),
       method<Agent, poll>("poll", "Looks, takes nothing, and arms the descriptor."),

@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::array kToAndPayload = {Name::kTo, Name::kPayload};
 
+constexpr char kSendDoc[] =
+    "Sends, and returns the id once the message lies in the receiver's lane.\n\n"
+    "`timeout`: None: now or never; a number: the longest wait for room. `payload` is copied,\n"
+    "once. Raises the SendError that says why nothing was sent, Full for example.";
+
 constexpr auto kSendNowait = signature("send_nowait", kToAndPayload, 2, kSendOptions);
 
 PyObject* send_nowait(Agent& self, const Call& call) {
@@ -31,6 +36,41 @@ PyObject* send_nowait(Agent& self, const Call& call) {
     return beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), 0,
                         draft.options.get(), &id);
   });
+  return id_or_raise(agent, code, id);
+}
+
+// The options of a send behind its longest wait.
+constexpr std::array kTimedOptions = [] {
+  std::array<Name, kSendOptions.size() + 1> all{Name::kTimeout};
+  std::copy(kSendOptions.begin(), kSendOptions.end(), all.begin() + 1);
+  return all;
+}();
+constexpr auto kSend = signature("send", kToAndPayload, 2, kTimedOptions);
+
+PyObject* send(Agent& self, const Call& call) {
+  Attachment& agent = self.attachment();
+  Values<kSend.names.size()> values;
+  Draft draft;
+  std::int64_t timeout_ns = 0;
+  if (!values.read(agent.state(), kSend, call)) return nullptr;
+  const bool waits = values[2] != nullptr && !Py_IsNone(values[2]);
+  if ((waits && !read_seconds(values[2], "timeout", &timeout_ns)) ||
+      !draft.read(values[1], values.from(3)) || !draft.enter(agent, values[0])) {
+    return nullptr;
+  }
+  beeline_id id = 0;
+  beeline_code code = BEELINE_OK;
+  const auto attempt = [&](std::int64_t ns) {
+    code = beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), ns,
+                        draft.options.get(), &id);
+  };
+  copying(draft.payload.size(), [&] { attempt(0); });
+  const bool has_no_room = code == BEELINE_FULL || code == BEELINE_RATE_LIMITED;
+  if (has_no_room && timeout_ns != 0 &&
+      !wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns, draft.payload.size(), code,
+                     attempt)) {
+    return nullptr;
+  }
   return id_or_raise(agent, code, id);
 }
 
@@ -60,12 +100,7 @@ PyObject* wait_send(Agent& self, const Call& call) {
   return id_or_raise(agent, code, id);
 }
 
-constexpr std::array kThreadsafeOptions = [] {
-  std::array<Name, kSendOptions.size() + 1> all{Name::kTimeout};
-  std::copy(kSendOptions.begin(), kSendOptions.end(), all.begin() + 1);
-  return all;
-}();
-constexpr auto kSendThreadsafe = signature("send_threadsafe", kToAndPayload, 2, kThreadsafeOptions);
+constexpr auto kSendThreadsafe = signature("send_threadsafe", kToAndPayload, 2, kTimedOptions);
 
 PyObject* send_threadsafe(Agent& self, const Call& call) {
   Attachment& agent = self.attachment();
@@ -261,6 +296,7 @@ PyObject* broadcast_nowait(Agent& self, const Call& call) {
 PyMethodDef* send_methods() {
   static PyMethodDef methods[] = {
       method<Agent, send_nowait>("send_nowait", "Sends now or raises. Returns the MessageId."),
+      method<Agent, send>("_send", kSendDoc),
       method<Agent, wait_send>("_wait_send", "Sends, and waits for room."),
       method<Agent, send_threadsafe>("send_threadsafe", "Sends from any thread."),
       method<Agent, fire_and_forget>("fire_and_forget", "next_result() will have the answer."),

@@ -32,9 +32,10 @@ struct Message {
   [[nodiscard]] bool describe();
   // Whether this thread may use the lease now. False: an exception is set.
   [[nodiscard]] bool enter();
-  // Whether the function may end the lease now: no view may live. Reads the facts, so that they
-  // stay readable. False: an exception is set.
+  // Whether the function may end the lease now: no view may live. False: an exception is set.
   [[nodiscard]] bool may_end(const char* function);
+  // The same, and reads the facts, so that they stay readable.
+  [[nodiscard]] bool may_end_readable(const char* function);
 };
 
 // An object for a message that was handed out. Takes over the handle, and puts the message back

@@ -19,7 +19,7 @@ PyObject* end_with_text(Message& self, const Signature<1>& signature, const Call
   Values<1> values;
   Payload text;
   if (!values.read(self.attachment().state(), signature, call) || !text.read(values[0], name) ||
-      !self.may_end(signature.function)) {
+      !self.may_end_readable(signature.function)) {
     return nullptr;
   }
   End(self.handle, text.text(), text.size());
@@ -38,7 +38,8 @@ PyObject* reject(Message& self, const Call& call) {
 
 template <void (*End)(beeline_message*)>
 PyObject* end(Message& self, const char* function, const Call& call) {
-  if (!no_arguments(self.attachment().state(), function, call) || !self.may_end(function)) {
+  if (!no_arguments(self.attachment().state(), function, call) ||
+      !self.may_end_readable(function)) {
     return nullptr;
   }
   End(self.handle);
@@ -64,7 +65,7 @@ PyObject* defer(Message& self, const Call& call) {
 
 PyObject* escalate(Message& self, const Call& call) {
   State& state = self.attachment().state();
-  if (!no_arguments(state, "escalate", call) || !self.may_end("escalate")) {
+  if (!no_arguments(state, "escalate", call) || !self.may_end_readable("escalate")) {
     return nullptr;
   }
   beeline_code code = BEELINE_OK;
@@ -78,7 +79,7 @@ PyObject* escalate(Message& self, const Call& call) {
 
 // The answer to a deferred message ends it.
 bool may_reply(Message& self, const char* function) {
-  return self.is_deferred ? self.may_end(function) : self.enter();
+  return self.is_deferred ? self.may_end_readable(function) : self.enter();
 }
 
 constexpr auto kReplyNowait =
@@ -156,12 +157,12 @@ PyObject* copy(Message& self, const Call& call) {
 
 bool Message::may_end(const char* function) {
   if (!enter()) return false;
-  if (views > 0) {
-    raise_views("message", function, views);
-    return false;
-  }
-  return describe();
+  if (views == 0) return true;
+  raise_views("message", function, views);
+  return false;
 }
+
+bool Message::may_end_readable(const char* function) { return may_end(function) && describe(); }
 
 PyMethodDef* message_methods() {
   static PyMethodDef methods[] = {

@@ -73,11 +73,21 @@ PyObject* State::message_id(std::uint64_t id) {
   return PyObject_CallFunctionObjArgs(type, number.get(), nullptr);
 }
 
+bool State::make_current(PyObject* message) {
+  PyObject* const set_handling = look_up(set_handling_, "beeline._base", "set_handling");
+  // A context must not keep a lease.
+  const Ref weak(set_handling == nullptr ? nullptr : PyWeakref_NewRef(message, nullptr));
+  if (!weak) return false;
+  const Ref token(PyObject_CallFunctionObjArgs(set_handling, weak.get(), nullptr));
+  return static_cast<bool>(token);
+}
+
 int State::traverse(visitproc visit, void* arg) {
   for (const Ref& type : types_) {
     if (const int stop = visit_ref(type, visit, arg)) return stop;
   }
-  for (const Ref* ref : {&error_maker_, &wrong_thread_, &forked_error_, &message_id_}) {
+  for (const Ref* ref :
+       {&error_maker_, &wrong_thread_, &forked_error_, &message_id_, &set_handling_}) {
     if (const int stop = visit_ref(*ref, visit, arg)) return stop;
   }
   return 0;
@@ -86,7 +96,9 @@ int State::traverse(visitproc visit, void* arg) {
 void State::clear() {
   is_ending_ = true;
   for (Ref& type : types_) type = Ref();
-  for (Ref* ref : {&error_maker_, &wrong_thread_, &forked_error_, &message_id_}) *ref = Ref();
+  for (Ref* ref : {&error_maker_, &wrong_thread_, &forked_error_, &message_id_, &set_handling_}) {
+    *ref = Ref();
+  }
 }
 
 }  // namespace beeline::python

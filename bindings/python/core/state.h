@@ -56,6 +56,9 @@ class State {
   // A MessageId. Null: an exception is set.
   [[nodiscard]] PyObject* message_id(std::uint64_t id);
 
+  // Makes it the message that this context handles. False: an exception is set.
+  [[nodiscard]] bool make_current(PyObject* message);
+
   // The interpreter ends: from now on deallocation does nothing to the hive, because the kernel
   // takes everything back in a moment.
   void end() { is_ending_ = true; }
@@ -73,6 +76,7 @@ class State {
   Ref wrong_thread_;
   Ref forked_error_;
   Ref message_id_;
+  Ref set_handling_;
   bool is_ending_ = false;
 };
 

@@ -375,3 +375,25 @@ async def test_a_full_inbox_does_not_turn_the_loop(aio_agent: AioAgentFactory) -
     (await waiting).done()
     b.done_all(held)
     b._driver.listeners.clear()
+
+
+def test_the_loop_of_an_agent_that_spins_never_sleeps(hive: Hive) -> None:
+    async def turns(wait: str) -> set[float | None]:
+        loop: Any = asyncio.get_running_loop()
+        waits: set[float | None] = set()
+        select = loop._selector.select
+
+        def watched(timeout: float | None = None) -> Any:
+            waits.add(timeout)
+            return select(timeout)
+
+        async with beeline.attach("a", wait=wait) as agent:
+            await agent.send(agent.pid, "x")
+            (await agent.receive()).done()
+            loop._selector.select = watched
+            await asyncio.sleep(0.01)
+            loop._selector.select = select
+        return waits
+
+    assert asyncio.run(turns("spin")) == {0}
+    assert asyncio.run(turns("sleep")) != {0}

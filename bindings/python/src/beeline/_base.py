@@ -52,10 +52,13 @@ To = Union[Peer, int, str]
 Handled = Union["BaseMessage", "BaseTaskRun"]
 _handling: ContextVar[weakref.ref[Any] | None] = ContextVar("beeline_handling", default=None)
 
+set_handling = _handling.set
+"""The extension sets it, too."""
+
 
 def set_current(handled: Handled | None) -> None:
     """Makes it the current message of this context; a weak reference, so that it can end."""
-    _handling.set(None if handled is None else weakref.ref(handled))
+    set_handling(None if handled is None else weakref.ref(handled))
 
 
 def current() -> Handled | None:

@@ -138,7 +138,8 @@ class AttachOptions(TypedDict, total=False):
     send_rate, send_burst, receive_rate, receive_burst: 0 is no limit.
     start_coordinator: True. raise_fd_limit: True; a program with select() says False.
     control_timeout: the longest wait for the coordinator in one control call, 2.0.
-    wait: how the calls of beeline.sync wait: "sleep" (default), "adaptive" or "spin".
+    wait: "sleep" (default), "adaptive": the calls of beeline.sync spin for a moment before they
+        sleep, or "spin": they never sleep, and neither does the loop of an agent in asyncio.
     spin: the longest spin.
     """
 

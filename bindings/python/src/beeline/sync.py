@@ -124,22 +124,22 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
         ) -> list[Message]:
             """The next messages, at most `most`, all leases of their own; may be empty."""
 
-    def send(
-        self,
-        to: To,
-        payload: Payload,
-        *,
-        timeout: float | None = None,
-        **options: Unpack[SendOptions],
-    ) -> MessageId:
-        """Sends, and returns the id once the message lies in the receiver's lane.
+        def send(
+            self,
+            to: To,
+            payload: Payload,
+            *,
+            timeout: float | None = None,
+            **options: Unpack[SendOptions],
+        ) -> MessageId:
+            """Sends, and returns the id once the message lies in the receiver's lane."""
 
-        `timeout`: None: now or never; a number: the longest wait for room. `payload` is copied,
-        once. Raises the SendError that says why nothing was sent, Full for example.
-        """
-        if timeout is None:
-            return self.send_nowait(to, payload, **options)
-        return self._wait_send(nanoseconds(timeout), to, payload, **options)
+        def receive(self, timeout: float | None = None, **filter: Unpack[Filter]) -> Message:
+            """The next message in delivery order. TimeoutError: none has come in that time."""
+
+    else:
+        send = _core.Agent._send
+        receive = _core.Agent._receive
 
     def send_many(  # type: ignore[override]
         self,
@@ -217,17 +217,6 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
     def loan(self, to: To, size: int, *, timeout: float | None = None) -> Loan:
         """Lends `size` bytes of memory in the link to a peer, to be written and sent in place."""
         return self._wait_borrow(0 if timeout is None else nanoseconds(timeout), to, size)
-
-    def receive(self, timeout: float | None = None, **filter: Unpack[Filter]) -> Message:
-        """The next message in delivery order. TimeoutError: none has come in that time.
-
-        ClosedError: none will come.
-        """
-        message = self._wait_receive(nanoseconds(timeout), **filter)
-        if message is None:
-            raise TimeoutError(f"no message has come in {timeout} s")
-        set_current(message)
-        return message
 
     def messages(self, *, batch: int = 32, **filter: Unpack[Filter]) -> Iterator[Message]:
         """Iterates over messages until the agent is closed or the hive goes down.

@@ -95,7 +95,10 @@ class Agent(SendingAgent):
         return messages
 
     def done_all(self, messages: Iterable[Message]) -> None:
-        """Ends several messages as done() does. BufferError: one has views, and none was ended."""
+        """Ends several messages as done() does, faster: facts that nobody has read are lost.
+
+        BufferError: one has views, and none was ended.
+        """
         super().done_all(messages)
         self._touch()
 

@@ -94,7 +94,8 @@ class Line:
 class Driver:
     """Connects an agent with the event loop that uses it first."""
 
-    def __init__(self, agent: AnyAgent) -> None:
+    def __init__(self, agent: AnyAgent, spins: bool) -> None:
+        self._spins = spins  # the loop never sleeps
         self._agent = weakref.ref(agent, self._lost)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._fd = -1
@@ -223,7 +224,7 @@ class Driver:
         if found.spaces:
             fetched = self._give_room(agent)
         self._tell(agent, found)
-        if fetched:
+        if fetched or (self._spins and not self.ended):
             self.touch()
         elif not self._scheduled:
             self._set_timer(found.next_ns)

@@ -26,7 +26,7 @@ class LinkedAgent(BaseAgent[Message, Loan, TaskRun]):
 
     def _begin(self, options: AttachOptions) -> None:
         super()._begin(options)
-        self._driver = Driver(self)
+        self._driver = Driver(self, spins=options.get("wait") == "spin")
         self._lookups = {}
 
     def _touch(self) -> None:
