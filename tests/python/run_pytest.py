@@ -2,9 +2,11 @@
 
 Usage: run_pytest.py SOURCE BUILD PYTHON [ARGUMENT...]
 
-An argument with a `*` names the files in bindings/python that it matches. PYTHON is a path, or a
-version such as 3.12: then a Python of that version runs the tests, with the pytest of the Python
-that runs this script if it has none of its own. A version that is not here is said to be not tried.
+An argument with a `*` names the files in bindings/python that it matches. `--brief=FILE` names a
+file of the short form: with such arguments all files run only if BEELINE_SOAK=1. PYTHON is a path,
+or a version such as 3.12: then a Python of that version runs the tests, with the pytest of the
+Python that runs this script if it has none of its own. A version that is not here is said to be
+not tried.
 Exits with 77 if a test was skipped and none failed."""
 
 import importlib.util
@@ -74,6 +76,9 @@ def main():
         # An old pytest rewrites assertions in a way that a new Python does not know.
         options.append("--assert=plain")
     home = pathlib.Path(source, "bindings", "python")
+    brief = [argument[8:] for argument in arguments if argument.startswith("--brief=")]
+    arguments = [argument for argument in arguments if not argument.startswith("--brief=")]
+    arguments += [] if os.environ.get("BEELINE_SOAK") == "1" else brief
     arguments = [word for argument in arguments for word in expanded(argument, home)]
     report = scratch / f"report-{os.getpid()}.xml"
     environment = {
