@@ -9,9 +9,9 @@
  * nanoseconds from now: 0 does not wait, BEELINE_FOREVER waits without a limit. A signal does not
  * end a wait.
  *
- * A struct of options or of results begins with its size, which the caller sets: an `_init`
- * function of these headers does so, and gives each field its default. Null options are the
- * defaults. So a program goes on to work with a newer library that has longer structs.
+ * A struct that may grow begins with its size, which the caller sets: an `_init` function of these
+ * headers does so, and gives each field its default. Null options are the defaults. So a program
+ * goes on to work with a newer library that has longer structs of this kind. The others stay.
  *
  * A function that can fail returns a beeline_code. For any other than BEELINE_OK and
  * BEELINE_NOTHING, beeline_error_text() has the words.

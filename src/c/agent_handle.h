@@ -33,7 +33,8 @@ struct beeline_agent {
   beeline::Agent agent;
   beeline::c::MessagePool messages;
   beeline::c::Dependents dependents{};
-  std::vector<beeline::Message> batch{};   // of beeline_receive_batch(), empty between calls
+  std::vector<beeline::Message>
+      batch{};  // of beeline_receive_batch(); between calls none of them is held
   std::deque<beeline::Message> results{};  // that beeline_next_result() has not given yet
   beeline::Acknowledgement last_ack{};
   beeline::Notice last_notice{};

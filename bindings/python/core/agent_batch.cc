@@ -49,7 +49,7 @@ PyObject* send_many(Agent& self, const Call& call) {
     const int result = send_one(agent, draft, payload.get());
     if (result == 1) continue;
     // The caller hears of an error when it sends the rest.
-    if (result < 0 && sent == 0) return nullptr;
+    if (result < 0 && (sent == 0 || PyErr_ExceptionMatches(PyExc_Exception) == 0)) return nullptr;
     if (result < 0) PyErr_Clear();
     break;
   }

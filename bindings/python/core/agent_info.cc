@@ -1,5 +1,7 @@
 #include "bindings/python/core/agent_info.h"
 
+#include <cstring>
+
 #include "bindings/python/core/listing.h"
 
 namespace beeline::python {
@@ -19,20 +21,27 @@ PyObject* dict_of(const beeline_agent_info& info) {
       boolean(info.temporary));
 }
 
+// A sender may have given any bytes.
+Ref word_of(const char* word) {
+  return Ref(PyUnicode_DecodeUTF8(word, static_cast<Py_ssize_t>(std::strlen(word)), "replace"));
+}
+
 PyObject* dict_of(State& state, const beeline_inbox_item& item) {
   const Ref id(state.message_id(item.id));
   const Ref reply_to(state.message_id(item.reply_to));
   const Ref cause(state.message_id(item.cause));
   const Ref ttl(item.ttl_ms == 0 ? Py_NewRef(Py_None)
                                  : PyFloat_FromDouble(item.ttl_ms / kMsPerSecond));
-  if (!id || !reply_to || !cause || !ttl) return nullptr;
-  return Py_BuildValue("{sOsIsssOsOsIsisIsIsLsOsOsssssssssy#}", "id", id.get(), "sender", item.from,
+  const Ref type(word_of(item.type));
+  const Ref channel(word_of(item.channel));
+  if (!id || !reply_to || !cause || !ttl || !type || !channel) return nullptr;
+  return Py_BuildValue("{sOsIsssOsOsIsisIsIsLsOsOsssOsOsssy#}", "id", id.get(), "sender", item.from,
                        "sender_name", item.from_name, "reply_to", reply_to.get(), "cause",
                        cause.get(), "hops", item.hops, "rank", static_cast<int>(item.rank),
                        "length", item.length, "attempts", item.attempts, "sent_ns",
                        static_cast<long long>(item.sent_ns), "ttl", ttl.get(), "requires_ack",
                        boolean(item.requires_ack), "place", beeline_place_name(item.place), "type",
-                       item.type, "channel", item.channel, "reason", item.reason, "preview",
+                       type.get(), "channel", channel.get(), "reason", item.reason, "preview",
                        item.preview == nullptr ? "" : static_cast<const char*>(item.preview),
                        static_cast<Py_ssize_t>(item.preview_length));
 }

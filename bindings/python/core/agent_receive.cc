@@ -88,6 +88,7 @@ bool await_message(Attachment& agent, const Filter& filter, std::int64_t timeout
 }
 
 constexpr char kReceiveDoc[] =
+    "_receive($self, timeout=None, **filter)\n--\n\n"
     "The next message in delivery order. TimeoutError: none has come in that time.\n\n"
     "ClosedError: none will come.";
 constexpr auto kReceive = signature("receive", std::array{Name::kTimeout}, 0, kFilterOptions);
@@ -97,9 +98,7 @@ PyObject* receive(Agent& self, const Call& call) {
   Values<kReceive.names.size()> values;
   Filter filter;
   std::int64_t timeout_ns = BEELINE_FOREVER;
-  if (!values.read(agent.state(), kReceive, call)) return nullptr;
-  const bool is_endless = values[0] == nullptr || Py_IsNone(values[0]);
-  if ((!is_endless && !read_seconds(values[0], "timeout", &timeout_ns)) ||
+  if (!values.read(agent.state(), kReceive, call) || !read_timeout(values[0], &timeout_ns) ||
       !filter.read(values.from(1)) || !agent.enter()) {
     return nullptr;
   }

@@ -1,5 +1,7 @@
 // The methods of class Agent for requests.
 
+#include <algorithm>
+
 #include "bindings/python/core/agent.h"
 #include "bindings/python/core/draft.h"
 #include "bindings/python/core/message.h"
@@ -82,10 +84,31 @@ beeline_code next_answer_within(Attachment& agent, std::int64_t ns, beeline_answ
   const Wait wait(agent, ns);
   beeline_code code = beeline_next_answer(agent.handle(), &answer);
   while (code == BEELINE_NOTHING && !wait.is_over()) {
-    code = beeline_look_for_answers(agent.handle());
-    if (code == BEELINE_OK) code = beeline_next_answer(agent.handle(), &answer);
+    const beeline_code look = beeline_look_for_answers(agent.handle());
+    // The end of the hive comes behind the last answers.
+    code = beeline_next_answer(agent.handle(), &answer);
+    if (code == BEELINE_NOTHING && look != BEELINE_OK) return look;
   }
   return code;
+}
+
+auto find_kept(Attachment& agent, beeline_id id) {
+  auto& kept = agent.kept_answers();
+  return std::find_if(kept.begin(), kept.end(),
+                      [id](const KeptAnswer& each) { return each.id == id; });
+}
+
+bool has_kept(Attachment& agent, beeline_id id) {
+  return find_kept(agent, id) != agent.kept_answers().end();
+}
+
+// Takes an answer that another wait has fetched: that of a signal handler, which may ask, too.
+bool take_kept(Attachment& agent, beeline_id id, KeptAnswer& answer) {
+  if (!has_kept(agent, id)) return false;
+  const auto found = find_kept(agent, id);
+  answer = std::move(*found);
+  agent.kept_answers().erase(found);
+  return true;
 }
 
 // Waits for the answer to a request; the library ends the wait at its deadline. False: an exception
@@ -93,12 +116,19 @@ beeline_code next_answer_within(Attachment& agent, std::int64_t ns, beeline_answ
 bool wait_for_answer(Attachment& agent, beeline_id id, KeptAnswer& answer) {
   beeline_answer next{};
   beeline_code code = BEELINE_NOTHING;
+  bool is_kept = false;
   const auto attempt = [&](std::int64_t ns) {
+    // The time 0 means that this thread has the GIL, which guards the answers that are kept.
+    is_kept = ns == 0 && take_kept(agent, id, answer);
+    if (is_kept) return Turn::kDone;
     code = next_answer_within(agent, ns, next);
     return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
   };
-  const auto has_news = [](const beeline_readiness& found) { return found.answers > 0; };
+  const auto has_news = [&](const beeline_readiness& found) {
+    return found.answers > 0 || has_kept(agent, id);
+  };
   while (Wait(agent, BEELINE_FOREVER).run(attempt, has_news)) {
+    if (is_kept) return true;
     if (!keep(agent, code, next, answer)) return false;
     if (code != BEELINE_OK || answer.id == id) return true;
     // It answers another request.

@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kToAndPayload = {Name::kTo, Name::kPayload};
 
 constexpr char kSendDoc[] =
+    "_send($self, to, payload, *, timeout=None, **options)\n--\n\n"
     "Sends, and returns the id once the message lies in the receiver's lane.\n\n"
     "`timeout`: None: now or never; a number: the longest wait for room. `payload` is copied,\n"
     "once. Raises the SendError that says why nothing was sent, Full for example.";
@@ -52,9 +53,7 @@ PyObject* send(Agent& self, const Call& call) {
   Values<kSend.names.size()> values;
   Draft draft;
   std::int64_t timeout_ns = 0;
-  if (!values.read(agent.state(), kSend, call)) return nullptr;
-  const bool waits = values[2] != nullptr && !Py_IsNone(values[2]);
-  if ((waits && !read_seconds(values[2], "timeout", &timeout_ns)) ||
+  if (!values.read(agent.state(), kSend, call) || !read_timeout(values[2], &timeout_ns) ||
       !draft.read(values[1], values.from(3)) || !draft.enter(agent, values[0])) {
     return nullptr;
   }

@@ -129,7 +129,11 @@ bool Attachment::close(bool force) {
     end();
     return true;
   }
-  const beeline_code code = beeline_detach(handle_, 0, nullptr);
+  beeline_code code = BEELINE_OK;
+  {
+    const Released released;
+    code = beeline_detach(handle_, 0, nullptr);
+  }
   if (code != BEELINE_OK) raise(state_, code);
   return code == BEELINE_OK;
 }
@@ -139,9 +143,15 @@ void Attachment::end() {
     beeline_message_free(answer.message);
   }
   orphans_.free_all();
-  // Calls of other threads that have begun may wait for the GIL on their way out.
-  const Released released;
-  beeline_close(std::exchange(handle_, nullptr));
+  is_ending_ = true;
+  {
+    beeline_agent* const handle = std::exchange(handle_, nullptr);
+    // Calls of other threads that have begun may wait for the GIL on their way out.
+    const Released released;
+    beeline_close(handle);
+  }
+  is_ending_ = false;
+  orphans_.free_all();
 }
 
 }  // namespace beeline::python

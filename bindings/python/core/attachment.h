@@ -121,6 +121,7 @@ class Attachment {
   unsigned long owner_;
   unsigned forks_;
   bool is_closed_ = false;
+  bool is_ending_ = false;  // the library closes the agent without the GIL
   std::size_t views_ = 0;
   Orphans orphans_;
   WordCache words_;
@@ -131,7 +132,7 @@ class Attachment {
 template <auto Free, typename Handle>
 void Attachment::free(Handle* handle) {
   if (handle == nullptr || is_void()) return;
-  if (owner_ == PyThread_get_thread_ident()) return Free(handle);
+  if (owner_ == PyThread_get_thread_ident() && !is_ending_) return Free(handle);
   orphans_.add(handle, [](void* orphan) { Free(static_cast<Handle*>(orphan)); });
 }
 

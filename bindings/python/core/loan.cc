@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kDoc = "Writable memory in a link: memoryview(loan) is writable and counted.";
 
+constexpr const char* kWaiting = "this loan waits for room and is sent then: write it before";
 constexpr const char* kEnded =
     "this loan has ended: it was sent or released, or its agent is closed. Borrow another one";
 
@@ -90,7 +91,10 @@ PyObject* wait_send(Loan& self, const Call& call) {
   const auto send = [&](std::int64_t ns) {
     code = beeline_loan_send(self.handle, ns, options.get(), &id);
   };
-  if (!wait_for_room(agent, agent.with_slot(self.peer), timeout_ns, 0, code, send)) return nullptr;
+  self.is_waiting = true;
+  const bool is_good = wait_for_room(agent, agent.with_slot(self.peer), timeout_ns, 0, code, send);
+  self.is_waiting = false;
+  if (!is_good) return nullptr;
   return sent(self, code, id);
 }
 
@@ -142,9 +146,9 @@ bool Loan::enter() {
 bool Loan::may_view() {
   Attachment& owner = attachment();
   if (!owner.enter_closed()) return false;
-  if (!owner.is_closed() && handle != nullptr) return true;
+  if (!owner.is_closed() && handle != nullptr && !is_waiting) return true;
   // The buffer protocol knows one exception.
-  PyErr_SetString(PyExc_BufferError, kEnded);
+  PyErr_SetString(PyExc_BufferError, is_waiting ? kWaiting : kEnded);
   return false;
 }
 

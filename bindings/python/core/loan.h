@@ -16,6 +16,7 @@ struct Loan {
   beeline_loan* handle;
   std::size_t views;
   beeline_peer peer;
+  bool is_waiting;  // a wait may send it at any moment, so no view begins
 
   [[nodiscard]] Attachment& attachment() { return agent->attachment(); }
   // Whether this thread may use the loan now. False: an exception is set.

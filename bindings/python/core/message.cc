@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kDoc = "A lease on a message: memoryview(message) is read-only and counted.";
 
+constexpr const char* kWaiting =
+    "the answer to this message waits for room and ends it then: look at the payload before";
 constexpr const char* kEnded =
     "this message has ended: done(), requeue(), reject() and the end of its agent each end it. "
     "Read "
@@ -74,9 +76,9 @@ bool Message::enter() {
 bool Message::may_view() {
   Attachment& owner = attachment();
   if (!owner.enter_closed()) return false;
-  if (!owner.is_closed() && beeline_message_is_held(handle)) return true;
+  if (!owner.is_closed() && beeline_message_is_held(handle) && !is_waiting) return true;
   // The buffer protocol knows one exception.
-  PyErr_SetString(PyExc_BufferError, kEnded);
+  PyErr_SetString(PyExc_BufferError, is_waiting ? kWaiting : kEnded);
   return false;
 }
 

@@ -16,7 +16,9 @@ struct Message {
   beeline_message* handle;
   std::size_t views;
   bool is_deferred;
-  // The facts, once they are known. The object reads them at the latest when the lease ends.
+  bool is_waiting;  // the wait of a reply may end the lease at any moment, so no view begins
+  // The facts, once they are known. The object reads them at the latest when the lease ends, except
+  // in done_all() and at the end of its agent.
   bool is_described;
   bool has_via;
   std::int32_t relation;

@@ -94,10 +94,13 @@ PyObject* reply_nowait(Message& self, const Call& call) {
     return nullptr;
   }
   beeline_id id = 0;
-  const beeline_code code = copying(draft.payload.size(), [&] {
-    return beeline_reply(self.handle, draft.payload.data(), draft.payload.size(), 0,
+  beeline_code code = BEELINE_OK;
+  {
+    // The first reply to an agent opens the link.
+    const Released released;
+    code = beeline_reply(self.handle, draft.payload.data(), draft.payload.size(), 0,
                          draft.options.get(), &id);
-  });
+  }
   return id_or_raise(agent, code, id);
 }
 
@@ -124,11 +127,12 @@ PyObject* wait_reply(Message& self, const Call& call) {
   if (!self.describe()) return nullptr;
   // The first reply opens the link if there is none; until then there is no room to wait for.
   const Ref sender(PyLong_FromUnsignedLong(self.info.from));
-  if (!sender || !agent.resolve(sender.get(), &draft.peer) ||
-      !wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns, draft.payload.size(), code,
-                     send)) {
-    return nullptr;
-  }
+  if (!sender || !agent.resolve(sender.get(), &draft.peer)) return nullptr;
+  self.is_waiting = self.is_deferred;
+  const bool is_good = wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns,
+                                     draft.payload.size(), code, send);
+  self.is_waiting = false;
+  if (!is_good) return nullptr;
   return id_or_raise(agent, code, id);
 }
 

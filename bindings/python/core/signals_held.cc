@@ -1,6 +1,7 @@
 #include "bindings/python/core/signals_held.h"
 
 #include <poll.h>
+#include <signal.h>
 
 #include <algorithm>
 
@@ -14,9 +15,13 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 }  // namespace
 
 SignalsHeld::SignalsHeld() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before_);
+  sigset_t held;
+  sigfillset(&held);
+  // A fault of this thread has to be seen at once.
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) {
+    sigdelset(&held, fault);
+  }
+  pthread_sigmask(SIG_SETMASK, &held, &before_);
 }
 
 SignalsHeld::~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -3,6 +3,7 @@
 #include "bindings/python/core/method.h"
 #include "bindings/python/core/pairs.h"
 #include "bindings/python/core/payload.h"
+#include "bindings/python/core/released.h"
 #include "bindings/python/core/values.h"
 
 namespace beeline::python {
@@ -91,7 +92,12 @@ PyObject* report(TaskRun& self, const Signature<1>& signature, const Call& call,
   if (!values.read(state, signature, call) || !text.read(values[0], "a report") || !self.enter()) {
     return nullptr;
   }
-  const beeline_code code = beeline_task_report(self.handle, kind, text.text(), text.size());
+  beeline_code code = BEELINE_OK;
+  {
+    // The first report opens the link.
+    const Released released;
+    code = beeline_task_report(self.handle, kind, text.text(), text.size());
+  }
   // A report for which there is no room is lost; the result says everything.
   return code == BEELINE_OK || code == BEELINE_FULL ? Py_NewRef(Py_None) : raise(state, code);
 }

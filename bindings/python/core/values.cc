@@ -1,5 +1,6 @@
 #include "bindings/python/core/values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -9,6 +10,11 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 // Beyond this a time is endless: 292 years do not fit into 64 bits.
 constexpr double kMostSeconds = 9.2e9;
+
+std::int64_t nanoseconds(double seconds) {
+  return seconds >= kMostSeconds ? INT64_MAX
+                                 : static_cast<std::int64_t>(std::ceil(seconds * kNsPerSecond));
+}
 
 bool refuse(PyObject* from, const char* name, const char* wanted) {
   PyErr_Format(PyExc_TypeError, "%s is %s, not %S", name, wanted, type_name(from).get());
@@ -88,8 +94,15 @@ bool read_seconds(PyObject* from, const char* name, std::int64_t* into_ns) {
     PyErr_Format(PyExc_ValueError, "%s is a time in seconds of at least 0, not %R", name, from);
     return false;
   }
-  *into_ns = seconds >= kMostSeconds ? INT64_MAX
-                                     : static_cast<std::int64_t>(std::ceil(seconds * kNsPerSecond));
+  *into_ns = nanoseconds(seconds);
+  return true;
+}
+
+bool read_timeout(PyObject* from, std::int64_t* into_ns) {
+  if (from == nullptr || Py_IsNone(from)) return true;
+  double seconds = 0;
+  if (!read_float(from, "timeout", &seconds)) return false;
+  *into_ns = nanoseconds(std::max(seconds, 0.0));
   return true;
 }
 

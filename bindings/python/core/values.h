@@ -32,6 +32,9 @@ template <typename Number>
 [[nodiscard]] bool read_float(PyObject* from, const char* name, double* into);
 // Seconds as nanoseconds, at least 0.
 [[nodiscard]] bool read_seconds(PyObject* from, const char* name, std::int64_t* into_ns);
+// A longest wait in seconds as nanoseconds: None leaves the result alone, and a time below 0, as
+// of a deadline that is over, is 0.
+[[nodiscard]] bool read_timeout(PyObject* from, std::int64_t* into_ns);
 // A str as UTF-8 without a zero byte in it; None leaves the result alone.
 [[nodiscard]] bool read_text(PyObject* from, const char* name, const char** into,
                              std::size_t* length);

@@ -151,6 +151,10 @@ typedef struct beeline_counters {
   uint64_t copies_dropped;
   uint64_t notices_dropped;
 } beeline_counters;
+static inline void beeline_counters_init(beeline_counters* counters) {
+  memset(counters, 0, sizeof *counters);
+  counters->size = sizeof *counters;
+}
 /** Fills `counters` up to counters->size. */
 BEELINE_API beeline_code beeline_count(const beeline_agent* agent, beeline_counters* counters);
 

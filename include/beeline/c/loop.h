@@ -29,6 +29,10 @@ typedef struct beeline_readiness {
   bool ended;      /**< the hive went down, or this life of the agent has ended */
   int64_t next_ns; /**< call beeline_poll() again within this time */
 } beeline_readiness;
+static inline void beeline_readiness_init(beeline_readiness* found) {
+  memset(found, 0, sizeof *found);
+  found->size = sizeof *found;
+}
 
 /** Takes what has come into the inbox and arms the descriptor. Never waits. Fills `found` up to
  * found->size. BEELINE_INVALID: the size. */
@@ -45,8 +49,9 @@ BEELINE_API beeline_code beeline_next_answer(beeline_agent* agent, beeline_answe
 /** Gives up a request. False: none of this id is open. */
 BEELINE_API bool beeline_forget(beeline_agent* agent, beeline_id request);
 
-/** Looks for answers once, for a caller that spins for one before it sleeps. As beeline_poll(), but
- * it does not arm the descriptor, so nobody spends a system call on waking this agent.
+/** Looks for answers once, for a caller that spins for one before it sleeps. It does not arm the
+ * descriptor, so nobody spends a system call on waking this agent; and it does none of the other
+ * work of beeline_poll(): finding peers, listing agents, leaving.
  * BEELINE_CLOSED: the hive went down, or this life of the agent has ended. */
 BEELINE_API beeline_code beeline_look_for_answers(beeline_agent* agent);
 

@@ -44,6 +44,10 @@ typedef struct beeline_message_info {
   char type[BEELINE_WORD_SIZE];
   char channel[BEELINE_WORD_SIZE];
 } beeline_message_info;
+static inline void beeline_message_info_init(beeline_message_info* info) {
+  memset(info, 0, sizeof *info);
+  info->size = sizeof *info;
+}
 
 /** Fills `info` up to info->size. BEELINE_CLOSED: the lease has ended. */
 BEELINE_API beeline_code beeline_message_describe(const beeline_message* message,
