@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,6 +19,22 @@ from beeline.exchange import Exchange, Mail
 from beeline.pytest_plugin import Hive
 
 __all__ = ["start"]  # A fixture.
+
+
+def meanwhile(call: Callable[[], Any]) -> Any:
+    """The result or the error of a call in another thread, for which the loop of this one waits."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(call())
+        except Exception as error:
+            found.append(error.with_traceback(None))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found[0]
 
 
 def test_an_entity_lives_in_one_process(start: Start) -> None:
@@ -67,6 +86,27 @@ def test_detach_gives_back_what_was_not_popped(hive: Hive) -> None:
     asyncio.run(main())
 
 
+def test_mail_that_another_thread_has_popped_does_not_come_again(hive: Hive) -> None:
+
+    async def main() -> None:
+        async with Exchange() as exchange, Exchange() as other:
+            for each, owner in ((exchange, A), (other, B)):
+                each.register(owner)
+                await each.attach()
+            for n in range(2):
+                exchange.send(A, B, n)
+            await exchange.sync()
+            await until(lambda: len(other.receive(B)) == 2)
+            assert meanwhile(lambda: other.pop_mail(B, A)).content == 0
+            await other.detach()
+            await other.attach()
+            await until(lambda: other.receive(B))
+            assert contents(other.receive(B)) == [1]
+            other.unregister(B)
+
+    asyncio.run(main())
+
+
 def test_what_is_no_json_stays_in_its_process(start: Start) -> None:
     start("echo", B)
 
@@ -98,6 +138,8 @@ def test_a_content_of_100_mb_is_refused_and_one_of_20_mb_arrives(start: Start) -
         async with Exchange() as exchange:
             await exchange.attach()
             exchange.register(A)
+            error = meanwhile(lambda: exchange.send(A, B, "x" * 100_000_000))
+            assert isinstance(error, ValueError) and "limit of the hive" in str(error)
             exchange.send(A, B, "x" * 20_000_000)
             with pytest.raises(ValueError, match="limit of the hive is 67108864"):
                 exchange.send(A, B, "x" * 100_000_000)
@@ -118,7 +160,8 @@ def test_agents_that_are_no_entities_take_part(hive: Hive) -> None:
             exchange.register(A)
             contact = exchange.contact("worker")
             assert exchange.contact(str(B)) == B
-            body = json.dumps({"sender": str(B), "content": [1], "metadata": {"agent": "x"}})
+            claims = {key: "x" for key in ("agent", "type", "redelivered", "id", "own")}
+            body = json.dumps({"sender": str(B), "content": [1], "metadata": claims})
             await worker.send(str(A), body, type="mail")
             await worker.send(str(A), "text", type="note", channel="c")
             await worker.send(str(A), b"\xff")
@@ -129,7 +172,8 @@ def test_agents_that_are_no_entities_take_part(hive: Hive) -> None:
             await until(lambda: hive.beeline("dlq", "ls").stdout.count("mail") >= 6)
             mails = exchange.receive(A, contact)
             assert contents(mails) == [[1], "text", b"\xff"] and mails[1].channel == "c"
-            assert mails[0].metadata == {"agent": "worker"} and mails[1].metadata["type"] == "note"
+            assert mails[0].metadata == {"agent": "worker", "own": "x"}
+            assert mails[1].metadata == {"agent": "worker", "type": "note"}
             for content in ("text", b"\0", {"n": 1}):
                 exchange.send(A, mails[0].sender, content)
             assert await exchange.sync() == 3
@@ -195,6 +239,58 @@ def test_other_threads_and_loops_use_an_attached_exchange(start: Start) -> None:
     asyncio.run(main())
 
 
+def test_a_call_that_a_thread_has_given_up_does_nothing_later(
+    hive: Hive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beeline.exchange.courier._OTHER_THREAD_PATIENCE", 0.1)
+
+    async def main() -> None:
+        async with Exchange() as exchange:
+            await exchange.attach()
+            exchange.register(A)
+            assert isinstance(meanwhile(lambda: exchange.register(C)), TimeoutError)
+            assert isinstance(meanwhile(lambda: exchange.unregister(A)), TimeoutError)
+            await asyncio.sleep(0.05)
+            assert str(C) not in hive.beeline("tree").stdout and exchange.owner_ids == [A]
+            exchange.register(C)
+            exchange.send(C, A, 1)
+            assert await exchange.sync() == 1 and contents(exchange.receive(A)) == [1]
+            for owner in (A, C):
+                exchange.unregister(owner)
+
+    asyncio.run(main())
+
+
+def test_a_second_loop_is_refused_while_the_first_one_lives(hive: Hive) -> None:
+    exchange = Exchange()
+    first = asyncio.new_event_loop()
+    first.run_until_complete(exchange.attach())
+    exchange.register(A)
+    for call in (exchange.sync, exchange.detach):
+        with pytest.raises(beeline.WrongLoop, match="second event loop"):
+            asyncio.run(asyncio.wait_for(call(), 10))
+    exchange.send(A, A, 1)
+    assert first.run_until_complete(exchange.sync()) == 1
+    first.run_until_complete(exchange.detach())
+    first.close()
+
+
+def test_a_thread_cannot_use_a_closed_loop(hive: Hive, recwarn: pytest.WarningsRecorder) -> None:
+    exchange = Exchange()
+    asyncio.run(exchange.attach())
+    exchange.register(A)
+    exchange.send(A, A, 1)
+    asyncio.run(exchange.sync())
+    assert meanwhile(lambda: exchange.pop_mail(A, A)).content == 1
+    for call in (lambda: asyncio.run(exchange.sync()), lambda: exchange.unregister(A)):
+        error = meanwhile(call)
+        assert isinstance(error, beeline.WrongLoop) and "closed" in str(error) and A in exchange
+    del error
+    gc.collect()
+    assert not recwarn.list
+    asyncio.run(exchange.detach())
+
+
 def test_an_exchange_moves_to_a_new_loop_when_its_loop_is_closed(start: Start) -> None:
     start("echo", B)
     exchange = Exchange()
@@ -208,9 +304,11 @@ def test_an_exchange_moves_to_a_new_loop_when_its_loop_is_closed(start: Start) -
         assert await exchange.sync() == 1
         await until(lambda: exchange.receive(A))
         exchange.pop_mail(A, B)
+        exchange.unregister(C)
         await exchange.detach()
 
     asyncio.run(begin())
+    exchange.register(C)  # No loop runs.
     asyncio.run(go_on())
 
 

@@ -274,6 +274,29 @@ async def test_an_orderly_end_costs_a_kept_message_no_attempt(ground: Ground) ->
     assert (await waiting).payload == b"at last"
 
 
+@scene
+async def test_a_request_that_was_handed_on_ends_with_the_answer_of_another(ground: Ground) -> None:
+    """HK-062, C-09: at once, although the receiver keeps the request; its own answer is late"""
+    asker = await ground.run(Probe(), "asker")
+    holder = await ground.run(Holder(), "holder")
+    other = await ground.run(Probe(), "other")
+    waiting = asyncio.create_task(asker.send_and_wait_core(holder.pid, "t", b"", timeout=30))
+    message = await holder.next()
+    await other.core.send_message(asker.pid, payload=b"for it", reply_to=message.reply_to)
+    answer = await asyncio.wait_for(waiting, 10)
+    assert (answer.payload, answer.from_name) == (b"for it", "other")
+    await holder.reply_to(message, b"mine", type="note")
+    assert (await asker.next()).payload == b"mine" and not asker._pending_requests
+    waiting = asyncio.create_task(asker.send_and_wait_core(holder.pid, "t", b"", timeout=30))
+    message = await holder.next()
+    await asyncio.gather(
+        other.core.send_message(asker.pid, payload=b"for it", reply_to=message.reply_to),
+        holder.reply_to(message, b"mine", type="note"),
+    )
+    both = {(await waiting).payload, (await asker.next()).payload}
+    assert both == {b"for it", b"mine"}
+
+
 def test_a_client_without_an_agent_says_so() -> None:
     """HK-073"""
     with pytest.raises(RuntimeError, match="send failed: CoreClient not connected"):

@@ -122,6 +122,11 @@ async def test_ready_is_the_first_line_of_a_process(ground: Ground) -> None:
     assert second.process.stdout is not None
     assert await second.process.stdout.read() == b"good night: budget_exceeded\n"
     third = await ground.start("hive_cast:Chatty", "chatty", "boss", TESTS)
+    order = boss._agent.control(third.pid, beeline.SHUTDOWN, b"no UTF-8: \xff", requires_ack=True)
+    id = str(await order)
+    assert (await boss.core.acknowledgement(third.pid, id)).reply == "normal"
+    assert await asyncio.wait_for(third.process.wait(), 30) == 0
+    third = await ground.start("hive_cast:Chatty", "chatty", "boss", TESTS)
     ground.hive.down()
     assert await asyncio.wait_for(third.process.wait(), 30) == 0
     assert third.process.stdout is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import re
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 from uuid import UUID
 
-from beeline._errors import TooBig
+from beeline._errors import WrongLoop
 from beeline._types import AttachOptions, State
 from beeline.exchange.element import as_uuid
 from beeline.exchange.entity import Entity
@@ -26,6 +26,10 @@ T = TypeVar("T")
 # The smallest limit that a hive can have.
 _ALWAYS_FITS = 64 * 1024
 _OTHER_THREAD_PATIENCE = 10.0
+_LOOP_CLOSED = (
+    "the event loop in which the exchange was attached is closed. Use the exchange in a new loop "
+    "of the same thread"
+)
 
 
 class Courier:
@@ -61,23 +65,44 @@ class Courier:
         result: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         def run() -> None:
+            if not result.set_running_or_notify_cancel():
+                return  # The caller has given up.
             try:
                 result.set_result(function())
             except BaseException as error:
                 result.set_exception(error)
 
-        self._loop.call_soon_threadsafe(run)
-        return result.result(_OTHER_THREAD_PATIENCE)
+        try:
+            self._loop.call_soon_threadsafe(run)
+        except RuntimeError as error:
+            raise WrongLoop(_LOOP_CLOSED) from error
+        try:
+            return result.result(_OTHER_THREAD_PATIENCE)
+        except TimeoutError:
+            if result.cancel():
+                raise
+            return result.result()
 
     async def _run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine that runs in the loop of the agents."""
         loop = asyncio.get_running_loop()
         if loop is self._loop:
             return await work
-        if self._is_at_home and self._loop.is_closed():
-            self._move(loop)
-            return await work
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        if self._is_at_home:
+            if self._loop.is_closed():
+                self._move(loop)
+                return await work
+            work.close()
+            raise WrongLoop(
+                "the exchange is used in a second event loop of the thread in which it was "
+                "attached. Use it in its first loop, or close that one before"
+            )
+        try:
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError as error:
+            work.close()
+            raise WrongLoop(_LOOP_CLOSED) from error
+        return await asyncio.wrap_future(future)
 
     def _move(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -98,15 +123,23 @@ class Courier:
 
         def make() -> None:
             entity = Entity(id, box, self._options, self)
+            if self._limit is None:
+                self._limit = entity.largest_payload()
             self._entities[owner] = self._by_id[id] = entity
-            entity.listen(self._loop)
+            if not self._loop.is_closed():  # Otherwise _move() does it.
+                entity.listen(self._loop)
 
         self._call(make)
 
     def remove(self, owner: Any) -> None:
-        entity = self._entities.pop(owner)
-        self._by_id.pop(entity.id, None)
-        self._call(lambda: entity.forget(self._options))
+        """Waits for the coordinator. TimeoutError, WrongLoop: nothing was done."""
+
+        def forget() -> None:
+            entity = self._entities.pop(owner)
+            self._by_id.pop(entity.id, None)
+            entity.forget(self._options)
+
+        self._call(forget)
 
     def fetch(self, owner: Any) -> None:
         """Puts the mail that has come into the mailbox; in another thread, soon."""
@@ -122,7 +155,8 @@ class Courier:
         if self._is_at_home:
             entity.finish(mail.id)
         else:
-            self._loop.call_soon_threadsafe(entity.finish, mail.id)
+            with contextlib.suppress(RuntimeError):  # The loop is closed: leave() does it.
+                self._loop.call_soon_threadsafe(entity.finish, mail.id)
 
     def entity_of(self, id: UUID) -> Entity | None:
         return self._by_id.get(id)
@@ -160,13 +194,6 @@ class Courier:
         return body
 
     def _check_size(self, length: int) -> None:
-        if self._limit is None and self._is_at_home:
-            agent = next(iter(self._entities.values())).agent
-            try:
-                agent.borrow(agent.pid, 1 << 50).release()
-            except TooBig as error:
-                words = re.search(r"limit (?:of the hive )?is (\d+)", str(error))
-                self._limit = int(words[1]) if words else None
         if self._limit is not None and length > self._limit:
             raise ValidationError(
                 f"the content takes {length} bytes, and the limit of the hive is {self._limit}"

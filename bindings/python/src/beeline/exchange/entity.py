@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from beeline._errors import BeelineError, ClosedError
+from beeline._errors import BeelineError, ClosedError, TooBig
 from beeline._types import AttachOptions, SendOptions
 from beeline.aio import Message, attach_blocking
 from beeline.exchange.errors import NotFoundError, ValidationError
@@ -23,6 +24,7 @@ log = logging.getLogger("beeline.exchange")
 
 _BATCH = 64
 _MOST_REASON = 200
+_TOO_LARGE = 1 << 50
 
 
 class Entity:
@@ -99,6 +101,17 @@ class Entity:
 
     # Mail that goes
 
+    def largest_payload(self) -> int | None:
+        """The limit of the hive, or the lower one of the options. None: the hive does not say."""
+        try:
+            self.agent.borrow(self.agent.pid, _TOO_LARGE).release()
+        except TooBig as error:
+            words = re.search(r"limit (?:of the hive )?is (\d+)", str(error))
+            return int(words[1]) if words else None
+        except BeelineError as error:
+            log.warning("entity %s does not learn the limit of the hive: %s", self.id, error)
+        return None
+
     def take(self) -> list[Parcel]:
         """Empties the outbox, where mail may be that send() has not put there."""
         mails = self.box.take_outbox()
@@ -130,11 +143,14 @@ class Entity:
     async def leave(self) -> None:
         """Leaves the hive. Mail that was not popped leaves the mailbox and comes again."""
         self._stop_listening()
-        for id, message in self._leases.items():
-            with contextlib.suppress(ClosedError):
-                message.put_back()
-            with contextlib.suppress(NotFoundError):
+        for id, message in tuple(self._leases.items()):
+            try:
                 self.box.remove_item(id)
+            except NotFoundError:
+                self.finish(id)  # Another thread has popped it, and its own call of finish() waits.
+            else:
+                with contextlib.suppress(ClosedError):
+                    message.put_back()
         self._leases.clear()
         await self.agent.detach()
 

@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from beeline._errors import WrongLoop
+
 from .element import Element, as_uuid
 from .errors import ValidationError
 from .flow import Flow
@@ -87,7 +89,11 @@ class Exchange(Element):
         entity is registered in the hive once more."""
         courier, self._courier = self._courier, None
         if courier is not None:
-            await courier.close()
+            try:
+                await courier.close()
+            except WrongLoop:
+                self._courier = courier
+                raise
 
     async def __aenter__(self) -> Exchange:
         return self
@@ -124,7 +130,11 @@ class Exchange(Element):
         box = self._remove(owner_id)
         if box is not None:
             if self._courier is not None:
-                self._courier.remove(owner_id)
+                try:
+                    self._courier.remove(owner_id)
+                except (TimeoutError, WrongLoop):  # Its thread is busy: all is as before.
+                    self._add(owner_id, box)
+                    raise
             box.close()
         return box
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TYPE = "mail"
 _MOST_CHANNEL_BYTES = 31
 _FIELDS = frozenset(("id", "created_at", "channel", "content", "metadata", "broadcast"))
+_WRITTEN_HERE = ("agent", "type", "redelivered", "id")
 # Agents that are no entities have names; an exchange knows them by a UUID of the name.
 _NAMES = UUID("8d6f5c1e-0d5b-4c1a-9d0e-6f2b7a3c9e41")
 
@@ -77,9 +78,11 @@ def mail_of(message: Message, owner: UUID) -> Mail:
     fields.setdefault("channel", message.channel or None)
     recipient = None if fields.pop("broadcast", False) is True else owner
     mail = Mail(id_of_name(message.sender_name), recipient, **fields)
-    # The receiver says these two, and no sender can.
-    mail.metadata.pop("agent", None)
-    mail.metadata.pop("redelivered", None)
+    # The exchange of the receiver writes these, and no sender can.
+    for key in _WRITTEN_HERE:
+        mail.metadata.pop(key, None)
+    if message.type != TYPE:
+        mail.metadata["type"] = message.type
     if not is_entity(message.sender_name):
         mail.metadata["agent"] = message.sender_name
     if message.redelivered:
@@ -94,7 +97,7 @@ def _fields(message: Message) -> dict[str, Any]:
     except UnicodeDecodeError:
         content = payload
     if message.type != TYPE:
-        return {"content": content, "metadata": {"type": message.type}}
+        return {"content": content}
     body = codec.loads(content)
     if not isinstance(body, dict) or "content" not in body:
         raise ValidationError("a mail is a dictionary with a content")

@@ -180,11 +180,13 @@ class HiveAgent:
             post.expect(request_id, number, timeout)
         try:
             await send(to_pid=to_pid, type=type, payload=payload, reply_to=request_id)
-            answer = None if post is None else await post.answer(request_id)
-            if answer is not None:
+            answer = None if post is None else await post.answer(request_id, waiter)
+            if answer is not None and waiter.done() and self._desk is not None:
+                self._desk.start(self._desk.take(answer))  # Another agent's answer was faster.
+            elif answer is not None:
                 await self.on_message(answer)
-                if waiter.done():
-                    return waiter.result()
+            if waiter.done():
+                return waiter.result()
             async with asyncio.timeout_at(until):
                 return await waiter
         except TimeoutError:

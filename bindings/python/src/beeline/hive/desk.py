@@ -83,7 +83,7 @@ class Desk(Handler):
 
     async def on_control(self, order: str, lease: aio.Message) -> Any:
         if order == SHUTDOWN:
-            return await self._owner.shut_down(lease.text)
+            return await self._owner.shut_down(lease.copy().decode(errors="replace"))
         return await self.on_message(lease)
 
     def _look(self, found: _core.Readiness) -> None:

@@ -165,19 +165,25 @@ class Post:
         """The next message with this reply_to is a request; answer() waits for its answer."""
         self._questions[request_id] = _Question(number, patience)
 
-    async def answer(self, request_id: str) -> Message | None:
-        """The answer to a request. None: it may come later, as a message of its own.
+    async def answer(self, request_id: str, other: asyncio.Future[Message]) -> Message | None:
+        """The answer to a request. None: `other` was done first, with the answer of an agent to
+        which the receiver has handed the request on; or it may come later, as a message of its own.
 
         RuntimeError: none will come.
         """
         question = self._questions[request_id]
         if question.answer is None:
             return None  # It was sent in another way.
+        await asyncio.wait((question.answer, other), return_when=asyncio.FIRST_COMPLETED)
+        if not question.answer.done():
+            return None
         try:
-            lease = await question.answer
+            lease = question.answer.result()
         except (Unanswered, TimeoutError):
             return None
         except BeelineError as error:
+            if other.done():
+                return None
             reason = _reason(error, question.to_pid)
             raise RuntimeError(f"no reply from PID {question.to_pid}: {reason}") from error
         letter = self.open(lease)
@@ -188,6 +194,8 @@ class Post:
     def forget(self, request_id: str) -> None:
         """Ends the wait for an answer. A later one may name the message or the request."""
         question = self._questions.pop(request_id)
+        if question.answer is not None:
+            question.answer.cancel()
         if question.id:
             self._own_names.add(question.id, request_id)
 
