@@ -191,6 +191,11 @@ async def test_send_many(aio_agent: AioAgentFactory) -> None:
         received += [m.text for m in batch]
         b.done_all(batch)
     assert received == texts and await rest == 200 - fitted
+    wrong: Any = ["x", 5, "y"]
+    assert await a.send_many("b", wrong, timeout=60) == 1
+    (await b.receive()).done()
+    with pytest.raises(TypeError):
+        await a.send_many("b", wrong[1:])
 
 
 async def test_errors_of_a_send_have_classes(aio_agent: AioAgentFactory) -> None:
@@ -414,6 +419,16 @@ async def test_detach_waits_for_receivers(aio_agent: AioAgentFactory) -> None:
     messages = [await b.receive() for _ in range(3)]
     assert await leaving == 0
     b.done_all(messages)
+
+
+async def test_a_close_by_force_ends_a_detach(aio_agent: AioAgentFactory) -> None:
+    a, b = await aio_agent("a"), await aio_agent("b")
+    await a.send("b", "x")
+    leaving = asyncio.ensure_future(a.detach(drain=60))
+    await asyncio.sleep(0.01)
+    a._close(force=True)
+    assert await asyncio.wait_for(leaving, 10) == 0
+    (await b.receive()).done()
 
 
 async def test_other_threads_send(aio_agent: AioAgentFactory) -> None:

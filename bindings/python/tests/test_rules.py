@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import resource
@@ -51,6 +52,24 @@ async def test_cancelled_receives_lose_nothing(aio_agent: AioAgentFactory) -> No
         take(m)
     assert sorted(map(int, got)) == list(range(sent)) and sent > 0
     assert b.counters().requeued == 0
+
+
+async def test_a_cancelled_attach_leaves_its_name(hive: Hive) -> None:
+    async with beeline.attach("a"):
+        attaching = asyncio.ensure_future(beeline.attach("b")._run())
+        await asyncio.sleep(0)
+        while '"b"' not in hive.log():
+            pass  # The loop must not see that it is ready.
+        attaching.cancel()
+        with pytest.raises(asyncio.CancelledError) as kept:
+            await attaching
+        assert any(frame.name == "_run" for frame in kept.traceback)
+        for _ in range(2000):  # The coordinator hears of it soon.
+            with contextlib.suppress(beeline.AlreadyRunning):
+                await (await beeline.attach("b")).aclose()
+                return
+            await asyncio.sleep(0.001)
+        raise AssertionError("the name is still taken")
 
 
 async def test_wait_for_of_asyncio_is_safe_too(aio_agent: AioAgentFactory) -> None:

@@ -96,6 +96,26 @@ async def test_an_exception_requeues_and_is_logged(
     assert caplog.records[0].levelno == logging.ERROR
 
 
+async def test_any_text_of_an_error_can_be_said(aio_agent: AioAgentFactory) -> None:
+    boss, b = await aio_agent("boss"), await aio_agent("b", parent="boss")
+
+    def refuse(m: beeline.Message) -> None:
+        raise beeline.Reject("a \udcff b\0")
+
+    def fail(run: beeline.TaskRun) -> None:
+        raise ValueError("a \udcff b\0")
+
+    service = asyncio.ensure_future(b.serve(refuse, tasks=fail))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        assert (await boss.send_acked("b", "x")).text == "a ? b\0"
+        with pytest.raises(beeline.TaskFailed, match=r"ValueError: a \? b"):
+            await boss.execute("b", "y")
+    b.stop_serving()
+    assert await service == 4
+    b.purge_dead()
+
+
 async def test_a_view_that_is_kept_holds_its_message_alone(
     aio_agent: AioAgentFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -174,6 +194,62 @@ async def test_a_handler_object(aio_agent: AioAgentFactory) -> None:
     with pytest.raises(TypeError, match="on_task"):
         await b.serve(clerk, tasks=print)
     b.purge_dead()
+
+
+class Rebel(beeline.Handler):
+    def __init__(self) -> None:
+        self.views: list[memoryview] = []
+
+    def on_control(self, order: str, m: Any) -> None:
+        view = m.payload
+        raise ZeroDivisionError(len(view))
+
+
+async def test_a_shutdown_is_over_when_its_handler_fails(
+    aio_agent: AioAgentFactory, caplog: pytest.LogCaptureFixture
+) -> None:
+    boss, b = await aio_agent("boss"), await aio_agent("b", parent="boss")
+    await boss.control("b", beeline.SHUTDOWN)
+    assert await b.serve(Rebel(), timeout=60) == 1
+    assert b.counters().done == 1 and b.counters().queued == 0
+    assert [r.exc_info is not None for r in caplog.records] == [True]
+    assert await b.serve(Rebel(), timeout=0.01) == 0
+
+
+def test_a_shutdown_is_over_in_a_thread_too(agent: AgentFactory) -> None:
+    boss, b = agent("boss"), agent("b", parent="boss")
+    boss.control("b", beeline.SHUTDOWN)
+    assert b.serve(Rebel(), timeout=60) == 1
+    assert b.counters().done == 1 and b.serve(Rebel(), timeout=0.01) == 0
+
+
+async def test_tasks_are_refused_unless_somebody_takes_them(aio_agent: AioAgentFactory) -> None:
+    boss, b = await aio_agent("boss"), await aio_agent("b", parent="boss")
+    b.tasks()
+    waiting = asyncio.ensure_future(boss.execute("b", "waits"))
+    while not b.poll().tasks:
+        await asyncio.sleep(0.001)
+    polls: list[object] = []
+    service = asyncio.ensure_future(b.serve(print))
+    await asyncio.sleep(0.01)
+    b._driver.listeners.add(polls.append)
+    await asyncio.sleep(0.05)
+    b._driver.listeners.discard(polls.append)
+    assert len(polls) < 10
+    with pytest.raises(beeline.Rejected):
+        await boss.execute("b", "x")
+    b.stop_serving()
+    await service
+    taken = b.tasks()
+    service = asyncio.ensure_future(b.serve(print))
+    await asyncio.sleep(0)
+    (await taken.__anext__()).finish()
+    await waiting
+    other = asyncio.ensure_future(boss.execute("b", "y"))
+    (await taken.__anext__()).finish()
+    await other
+    b.stop_serving()
+    await service
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import beeline
 import beeline.aio
 import beeline.sync
+from beeline._base import work_of
+from beeline._types import FOREVER
 from beeline.pytest_plugin import AgentFactory, Hive
 
 
@@ -128,6 +131,19 @@ def test_waits_for_room(agent: AgentFactory) -> None:
     assert received == texts
 
 
+def test_send_many_says_how_many_were_sent(agent: AgentFactory) -> None:
+    a, b = agent("a", normal_slots=8), agent("b", inbox_capacity=16)
+    wrong: Any = ["x", 5, "y"]
+    assert a.send_many("b", wrong, timeout=0.01) == 1
+    with pytest.raises(TypeError):
+        a.send_many("b", wrong[1:])
+    assert 0 < a.send_many("b", ["x"] * 200) < 200
+    assert a.send_many("b", ["x"]) == a.send_many("b", ["x"], timeout=0.01) == 0
+    with pytest.raises(beeline.NoAgent):
+        a.send_many("nobody", ["x"])
+    b.close()
+
+
 def test_loans_broadcasts_and_results(agent: AgentFactory) -> None:
     a, b = agent("a"), agent("b")
     with a.loan("b", 4096) as loan:
@@ -209,6 +225,63 @@ def test_tasks(agent: AgentFactory) -> None:
         thread.join()
 
 
+def give(boss: beeline.sync.Agent, child: beeline.sync.Agent) -> beeline.BeelineError | None:
+    """Gives the child a task; the error if it refuses, None once the task waits."""
+    count = child.poll().tasks
+    id = boss.execute_start(child.pid, FOREVER, **work_of("x"))
+    for _ in range(100):
+        if child._wait(1_000_000).tasks > count:
+            return None
+        event = boss._wait_task_event(1_000_000)
+        if event is not None and event[0] == id:
+            assert isinstance(event[2], beeline.Rejected)
+            return event[2]
+    raise AssertionError("the task has gone nowhere")
+
+
+def test_tasks_that_serve_does_not_take(
+    agent: AgentFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boss, b = agent("boss"), agent("b", parent="boss")
+    b.accept_tasks(True)
+    assert not give(boss, b) and not give(boss, b)
+    serve_once = b._serve_once
+    turns: list[int] = []
+
+    def counted(*arguments: Any) -> int:
+        turns.append(serve_once(*arguments))
+        return turns[-1]
+
+    monkeypatch.setattr(b, "_serve_once", counted)
+    assert b.serve(print, timeout=0.1) == 0 and len(turns) < 20
+    assert give(boss, b)
+    tasks = b.tasks()
+    next(tasks).finish()
+    b.serve(print, timeout=0.01)
+    next(tasks).finish()
+    assert not give(boss, b)
+    next(tasks).finish()
+
+
+def test_serve_ends_well_when_its_start_fails(agent: AgentFactory) -> None:
+    ends: list[str] = []
+
+    class Handler(beeline.Handler):
+        def on_start(self, agent: beeline.sync.Agent) -> None:
+            raise ZeroDivisionError
+
+        def on_task(self, run: beeline.sync.TaskRun) -> None:
+            ends.append("task")
+
+        def on_stop(self, reason: str) -> None:
+            ends.append(reason)
+
+    boss, b = agent("boss"), agent("b", parent="boss")
+    with pytest.raises(ZeroDivisionError):
+        b.serve(Handler())
+    assert ends == ["failed"] and give(boss, b)
+
+
 def test_iteration_and_serve_end_with_the_hive(agent: AgentFactory, hive: Hive) -> None:
     a = agent("a")
     threads = []
@@ -247,3 +320,10 @@ def test_detach_waits_for_receivers(agent: AgentFactory) -> None:
     assert a.detach() == 1
     assert a.closed and a.detach() == 0
     b.receive().done()
+
+
+def test_a_type_that_is_no_utf8_hides_no_inbox(hive: Hive, agent: AgentFactory) -> None:
+    a = agent("a")
+    hive.beeline("send", "a", "x", "--type", os.fsdecode(b"caf\xe9"))
+    assert [item.type for item in a.inbox()] == ["caf\ufffd"]
+    a.receive(timeout=60).done()

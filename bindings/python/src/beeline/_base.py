@@ -81,6 +81,11 @@ def current_message() -> BaseMessage | None:
     return handled if isinstance(handled, BaseMessage) else None
 
 
+def _sayable(text: str) -> str:
+    """The text of an error as one that can be sent: a surrogate without a partner cannot."""
+    return text.encode(errors="replace").decode()
+
+
 class _Lease:
     """`with` for an object that is held until it has ended well or badly."""
 
@@ -158,7 +163,7 @@ class BaseMessage(_Lease, _core.Message):
 
     def _fail(self, error: BaseException) -> None:
         if isinstance(error, Reject):
-            self.reject(str(error))
+            self.reject(_sayable(str(error)))
         else:
             self.requeue()
 
@@ -201,7 +206,7 @@ class BaseTaskRun(_Lease, _core.TaskRun):
         self.finish()
 
     def _fail(self, error: BaseException) -> None:
-        self.fail(f"{type(error).__name__}: {error}")
+        self.fail(_sayable(f"{type(error).__name__}: {error}"))
 
     def conclude(self, result: TaskResult | str | bytes | None) -> None:
         """Ends it with the result of a handler."""

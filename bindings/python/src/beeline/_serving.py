@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from beeline._base import BaseMessage, BaseTaskRun
 from beeline._errors import ClosedError, Reject
-from beeline._types import Ack, AckStatus, Notice, Outcome
+from beeline._types import SHUTDOWN, Ack, AckStatus, Notice, Outcome
 
 log = logging.getLogger("beeline")
 
@@ -110,6 +110,11 @@ def begin(handler: Handler, message: BaseMessage) -> Any:
     return handler.route(message)
 
 
+def is_shutdown(message: BaseMessage) -> bool:
+    """Whether it is the order that ends serve()."""
+    return message.is_control and message.type == SHUTDOWN
+
+
 def conclude(message: BaseMessage, outcome: Outcome) -> None:
     """Ends a message as its handler says."""
     if not message.held:
@@ -128,15 +133,27 @@ def conclude(message: BaseMessage, outcome: Outcome) -> None:
 
 
 def give_up(handled: BaseMessage | BaseTaskRun, error: BaseException) -> None:
-    """Ends a message or a task after an error of its handler: requeues, rejects or fails it."""
+    """Ends a message or a task after an error of its handler: requeues, rejects or fails it.
+
+    An order beeline.SHUTDOWN is done: serve() follows it all the same, and the next life of the
+    agent must not end by it, too.
+    """
     if isinstance(error, Exception) and not isinstance(error, (Reject, ClosedError)):
         log.error("a handler failed for %r", handled, exc_info=error)
     try:
         if handled.held:
-            handled._fail(error)
+            _end(handled, error)
     except BufferError:
         # The frames of the error still hold views. One that lives elsewhere gives the message back
         # at its own end.
         traceback.clear_frames(error.__traceback__)
         with contextlib.suppress(BufferError):
-            handled._fail(error)
+            _end(handled, error)
+
+
+def _end(handled: BaseMessage | BaseTaskRun, error: BaseException) -> None:
+    has_failed = isinstance(error, Exception) and not isinstance(error, Reject)
+    if has_failed and isinstance(handled, BaseMessage) and is_shutdown(handled):
+        handled.done()
+    else:
+        handled._fail(error)

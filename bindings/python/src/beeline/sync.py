@@ -7,6 +7,7 @@ use send_threadsafe(). Times are seconds.
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
@@ -29,12 +30,20 @@ from beeline._base import (
     work_of,
 )
 from beeline._core import Peer
-from beeline._errors import BeelineError, ClosedError, SendError
-from beeline._serving import Handler, begin, conclude, does_tasks, give_up, handler_of, log
+from beeline._errors import BeelineError, ClosedError, Full, RateLimited
+from beeline._serving import (
+    Handler,
+    begin,
+    conclude,
+    does_tasks,
+    give_up,
+    handler_of,
+    is_shutdown,
+    log,
+)
 from beeline._types import (
     CONTROL_TIMEOUT,
     FOREVER,
-    SHUTDOWN,
     Acknowledgement,
     AgentInfo,
     AttachOptions,
@@ -57,6 +66,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from typing_extensions import Self
+
+_LONGEST_SLEEP = 0.02
 
 __all__ = ["Agent", "Loan", "Message", "TaskRun", "attach"]
 
@@ -163,8 +174,9 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
                     left = until - time.monotonic()
                     self._wait_send(nanoseconds(left), to, rest[0], **options)
                     rest = rest[1:]
-            except SendError:
-                if len(rest) == count:
+            except Exception as error:
+                # An error of a later message must not hide that the first ones were sent.
+                if len(rest) == count and not isinstance(error, (Full, RateLimited)):
                     raise
                 break
         return count - len(rest)
@@ -264,30 +276,48 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
         chosen = handler_of(handler, tasks)
         with_tasks = does_tasks(chosen)
         until = None if timeout is None else time.monotonic() + timeout
-        if with_tasks:
-            self.accept_tasks(True)
-        self._stopped, count = "", 0
-        chosen.on_start(self)
+        self.accept_tasks(with_tasks)
+        self._stopped = ""
         try:
-            while not self._stopped:
-                handled = self._serve_once(chosen, copies, with_tasks)
-                count += handled
-                left = None if until is None else until - time.monotonic()
-                if left is not None and left <= 0:
-                    self._stopped = self._stopped or "timeout"
-                if not handled and not self._stopped and self._wait(nanoseconds(left)).ended:
-                    self._stopped = "closed"
-        except ClosedError:
-            self._stopped = "closed"
+            chosen.on_start(self)
+            return self._serve(chosen, copies, with_tasks, until)
         except BaseException:
             self._stopped = "failed"
             raise
         finally:
-            if with_tasks and not self.closed:
+            if not self.closed:
                 self.accept_tasks(False)
             set_current(None)
             chosen.on_stop(self._stopped)
+
+    def _serve(
+        self, handler: Handler, copies: bool, with_tasks: bool, until: float | None
+    ) -> int:
+        count = 0
+        try:
+            while not self._stopped:
+                handled = self._serve_once(handler, copies, with_tasks)
+                count += handled
+                left = None if until is None else until - time.monotonic()
+                if left is not None and left <= 0:
+                    self._stopped = self._stopped or "timeout"
+                if not handled and not self._stopped:
+                    self._sleep(left, with_tasks)
+        except ClosedError:
+            self._stopped = "closed"
         return count
+
+    def _sleep(self, left: float | None, with_tasks: bool) -> None:
+        found = self._wait(nanoseconds(left))
+        if found.ended:
+            self._stopped = "closed"
+        elif not (found.messages or found.notices or with_tasks and found.tasks):
+            if any(found[:-1]):
+                # Something waits that serve() does not take, so _wait() does not sleep.
+                seconds = min(_LONGEST_SLEEP, left or _LONGEST_SLEEP, found.next_ns / 1e9)
+                poll = select.poll()
+                poll.register(self.fileno(), select.POLLIN)
+                poll.poll(seconds * 1e3)
 
     def _serve_once(self, handler: Handler, copies: bool, with_tasks: bool) -> int:
         # Handles one of each kind; returns the number of messages and tasks.
@@ -311,14 +341,14 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
 
     def _handle(self, message: Message, handler: Handler) -> None:
         set_current(message)
-        is_shutdown = message.is_control and message.type == SHUTDOWN
+        stops = is_shutdown(message)
         try:
             conclude(message, begin(handler, message))
         except BaseException as error:
             give_up(message, error)
             if not isinstance(error, Exception):
                 raise
-        if is_shutdown:
+        if stops:
             self._stopped = "shutdown"
 
     def _do(self, run: TaskRun, handler: Handler) -> None:
@@ -399,6 +429,7 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
                 if run is not None:
                     set_current(run)
                     yield run
+                    self.accept_tasks(True)  # A serve() meanwhile refuses them.
         except ClosedError:
             return
 

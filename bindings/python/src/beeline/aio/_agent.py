@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -44,10 +45,12 @@ class Agent(SendingAgent):
     """
 
     _service: Service | None
+    _task_streams: weakref.WeakSet[Stream[TaskRun]]
 
     def _begin(self, options: AttachOptions) -> None:
         super()._begin(options)
         self._service = None
+        self._task_streams = weakref.WeakSet()
 
     def _line(self, filter: Filter) -> Line:
         return self._driver.seekers if filter else self._driver.messages
@@ -225,7 +228,9 @@ class Agent(SendingAgent):
             set_current(run)
             return run
 
-        return Stream(following)
+        stream = Stream(following)
+        self._task_streams.add(stream)
+        return stream
 
     async def detach(self, drain: float = 0.0) -> int:
         """Leaves the hive and closes the agent. Messages that are still held are requeued.

@@ -32,13 +32,17 @@ class Attach:
     async def _run(self) -> Agent:
         loop = asyncio.get_running_loop()
         attaching = _core.Attaching(name=self._name, **self._options)
-        ready = loop.create_future()
-        loop.add_reader(attaching.fileno(), _tell, ready)
         try:
-            await ready
-        finally:
-            loop.remove_reader(attaching.fileno())
-        agent = attaching.finish(Agent, Message, Loan, TaskRun)
+            ready = loop.create_future()
+            loop.add_reader(attaching.fileno(), _tell, ready)
+            try:
+                await ready
+            finally:
+                loop.remove_reader(attaching.fileno())
+            agent = attaching.finish(Agent, Message, Loan, TaskRun)
+        except BaseException:
+            del attaching  # The error holds this frame, which must not hold the name.
+            raise
         agent._begin(self._options)
         return agent
 

@@ -164,6 +164,7 @@ class Driver:
         if loop is not None and loop.is_closed():
             self._reset()  # Nobody can be told any more.
         else:
+            self.farewell.tell_all()
             self._end("the agent was closed")
 
     def forget(self) -> None:

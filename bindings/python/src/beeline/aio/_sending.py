@@ -136,7 +136,8 @@ class SendingAgent(LinkedAgent):
 
         try:
             return await self._patiently(to, timeout, attempt)
-        except SendError as error:
+        except Exception as error:
+            # An error of a later message must not hide that the first ones were sent.
             if len(rest) == len(payloads) and not isinstance(error, Full):
                 raise
             return len(payloads) - len(rest)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from beeline import _core
 from beeline._base import BaseMessage, notice, set_current
 from beeline._errors import ClosedError
-from beeline._serving import Handler, begin, conclude, does_tasks, give_up, log
-from beeline._types import SHUTDOWN, Notice
+from beeline._serving import Handler, begin, conclude, does_tasks, give_up, is_shutdown, log
+from beeline._types import Notice
 
 if TYPE_CHECKING:
     from beeline.aio._agent import Agent
@@ -34,6 +34,7 @@ class Service:
         self._handler = handler
         self._most = concurrency
         self._copies = copies
+        self._does_tasks = does_tasks(handler)
         self._running: set[asyncio.Task[None]] = set()
         self._bell: asyncio.Future[None] | None = None
         self._reason = ""
@@ -51,13 +52,11 @@ class Service:
         driver = self._agent._driver
         loop = driver.enter()
         timer = None if timeout is None else loop.call_later(timeout, self.stop, "timeout")
-        tasks = does_tasks(self._handler)
-        if tasks:
-            self._agent.accept_tasks(True)
+        self._accept_tasks(self._does_tasks)
         driver.listeners.add(self._hear)
         try:
             await _resolve(self._handler.on_start(self._agent))
-            await self._serve(tasks)
+            await self._serve()
         except BaseException as error:
             is_cancelled = isinstance(error, asyncio.CancelledError)
             self._reason = "cancelled" if is_cancelled else "failed"
@@ -68,21 +67,25 @@ class Service:
             driver.listeners.discard(self._hear)
             if timer is not None:
                 timer.cancel()
-            if tasks and not self._agent.closed:
-                self._agent.accept_tasks(False)
+            if not self._agent.closed:
+                self._accept_tasks(False)
             await asyncio.gather(*self._running, return_exceptions=True)
             set_current(None)
             await _resolve(self._handler.on_stop(self._reason))
         return self._handled
 
-    async def _serve(self, tasks: bool) -> None:
+    def _accept_tasks(self, wanted: bool) -> None:
+        # An iterator of tasks() that lives takes them, too.
+        self._agent.accept_tasks(wanted or len(self._agent._task_streams) > 0)
+
+    async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
         slept = loop.time()
         try:
             while not self._reason:
                 self._bell = loop.create_future()
                 self._agent._driver.touch()
-                if not await self._start_one(tasks):
+                if not await self._start_one():
                     await self._bell
                 elif loop.time() - slept < _LONGEST_TURN:
                     continue
@@ -99,7 +102,8 @@ class Service:
     def _hear(self, found: _core.Readiness) -> None:
         if found.ended:
             self.stop("closed")
-        if found.notices or self._active < self._most and (found.messages or found.tasks):
+        has_work = found.messages or self._does_tasks and found.tasks
+        if found.notices or self._active < self._most and has_work:
             self._ring()
         elif found.messages and self._active >= self._most:
             self._take_orders()
@@ -116,7 +120,7 @@ class Service:
             self._spawn(self._handle(message))
         self._looked_at = self._agent._arrivals()[0]
 
-    async def _start_one(self, tasks: bool) -> bool:
+    async def _start_one(self) -> bool:
         # Handles the next thing, or starts its handler. False: there is nothing now.
         if (told := self._agent.next_notice()) is not None:
             await self._tell(notice(told))
@@ -130,7 +134,7 @@ class Service:
             else:
                 await self._start(self._handle(message))
         run = None
-        if tasks and self._active < self._most and not self._reason:
+        if self._does_tasks and self._active < self._most and not self._reason:
             run = self._agent.next_task()
         if run is not None:
             await self._start(self._do(run))
@@ -172,7 +176,7 @@ class Service:
             give_up(message, error)
             if not isinstance(error, Exception):
                 raise
-        if message.is_control and message.type == SHUTDOWN:
+        if is_shutdown(message):
             self.stop("shutdown")
 
     async def _do(self, run: Any) -> None:
