@@ -243,6 +243,8 @@ void Server::read_keeper() {
 }
 
 void Server::follow_files(os::Packet packet) {
+  // The keeper removes the files now: one that is made again would stay.
+  if (quit_.is_said) return;
   if (packet.lost_fds) keeper_.say(kFilesVerb);
   if (!packet.fds.empty() && !hive_->down.has_begun) follow_listener(std::move(packet.fds[0]));
   (void)log_.follow();
