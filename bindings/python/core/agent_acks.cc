@@ -115,10 +115,7 @@ PyObject* wait_send_acked(Agent& self, const Call& call) {
   beeline_ack ack{};
   beeline_id id = 0;
   beeline_code code = BEELINE_OK;
-  const auto send = [&](std::int64_t ns) {
-    code = beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), ns,
-                        draft.options.get(), &id);
-  };
+  const auto send = [&](std::int64_t ns) { code = draft.send(agent, ns, &id); };
   if (!wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns, draft.payload.size(), code,
                      send)) {
     return nullptr;

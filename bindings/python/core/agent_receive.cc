@@ -77,16 +77,6 @@ PyObject* try_receive(Agent& self, const Call& call) {
   return message_or_none(self, code, message);
 }
 
-// Waits for a message. False: an exception is set.
-bool await_message(Attachment& agent, const Filter& filter, std::int64_t timeout_ns,
-                   beeline_code& code, beeline_message*& message) {
-  const auto attempt = [&](std::int64_t ns) {
-    code = beeline_receive(agent.handle(), ns, filter.get(), &message);
-    return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
-  };
-  return Wait(agent, timeout_ns).run(attempt, News(agent));
-}
-
 constexpr char kReceiveDoc[] =
     "_receive($self, timeout=None, **filter)\n--\n\n"
     "The next message in delivery order. TimeoutError: none has come in that time.\n\n"
@@ -103,8 +93,13 @@ PyObject* receive(Agent& self, const Call& call) {
     return nullptr;
   }
   beeline_message* message = nullptr;
-  beeline_code code = beeline_receive(agent.handle(), 0, filter.get(), &message);
-  if (code == BEELINE_NOTHING && !await_message(agent, filter, timeout_ns, code, message)) {
+  beeline_code code = BEELINE_NOTHING;
+  const auto attempt = [&](std::int64_t ns) {
+    code = beeline_receive(agent.handle(), ns, filter.get(), &message);
+    return code == BEELINE_NOTHING ? Turn::kAgain : Turn::kDone;
+  };
+  // Most receives find a message, and make no wait.
+  if (attempt(0) == Turn::kAgain && !Wait(agent, timeout_ns).run(attempt, News(agent))) {
     return nullptr;
   }
   if (code == BEELINE_NOTHING) {
@@ -113,24 +108,6 @@ PyObject* receive(Agent& self, const Call& call) {
   }
   Ref made(message_or_none(self, code, message));
   return made && agent.state().make_current(made.get()) ? made.release() : nullptr;
-}
-
-constexpr auto kWaitReceive =
-    signature("_wait_receive", std::array{Name::kTimeoutNs}, 1, kFilterOptions);
-
-PyObject* wait_receive(Agent& self, const Call& call) {
-  Attachment& agent = self.attachment();
-  Values<kWaitReceive.names.size()> values;
-  Filter filter;
-  std::int64_t timeout_ns = 0;
-  if (!values.read(agent.state(), kWaitReceive, call) || !filter.read(values.from(1)) ||
-      !read_number(values[0], "timeout_ns", &timeout_ns) || !agent.enter()) {
-    return nullptr;
-  }
-  beeline_message* message = nullptr;
-  beeline_code code = BEELINE_NOTHING;
-  if (!await_message(agent, filter, timeout_ns, code, message)) return nullptr;
-  return message_or_none(self, code, message);
 }
 
 constexpr auto kTryReceiveBatch =
@@ -231,7 +208,6 @@ PyMethodDef* receive_methods() {
       method<Agent, try_receive>("try_receive", "The next message, or None: there is none now."),
       method<Agent, try_receive_batch>("try_receive_batch", "At most so many next messages."),
       method<Agent, receive>("_receive", kReceiveDoc),
-      method<Agent, wait_receive>("_wait_receive", "Waits for the next message."),
       method<Agent, wait_receive_batch>("_wait_receive_batch", "Waits for the next messages."),
       method<Agent, poll>("poll", "Looks, takes nothing, and arms the descriptor."),
       method<Agent, wait_for_anything>("_wait", "Waits until poll() would say something."),

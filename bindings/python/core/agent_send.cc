@@ -33,10 +33,8 @@ PyObject* send_nowait(Agent& self, const Call& call) {
     return nullptr;
   }
   beeline_id id = 0;
-  const beeline_code code = copying(draft.payload.size(), [&] {
-    return beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), 0,
-                        draft.options.get(), &id);
-  });
+  const beeline_code code =
+      copying(draft.payload.size(), [&] { return draft.send(agent, 0, &id); });
   return id_or_raise(agent, code, id);
 }
 
@@ -59,41 +57,12 @@ PyObject* send(Agent& self, const Call& call) {
   }
   beeline_id id = 0;
   beeline_code code = BEELINE_OK;
-  const auto attempt = [&](std::int64_t ns) {
-    code = beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), ns,
-                        draft.options.get(), &id);
-  };
+  const auto attempt = [&](std::int64_t ns) { code = draft.send(agent, ns, &id); };
   copying(draft.payload.size(), [&] { attempt(0); });
   const bool has_no_room = code == BEELINE_FULL || code == BEELINE_RATE_LIMITED;
   if (has_no_room && timeout_ns != 0 &&
       !wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns, draft.payload.size(), code,
                      attempt)) {
-    return nullptr;
-  }
-  return id_or_raise(agent, code, id);
-}
-
-constexpr auto kWaitSend = signature(
-    "_wait_send", std::array{Name::kTimeoutNs, Name::kTo, Name::kPayload}, 3, kSendOptions);
-
-PyObject* wait_send(Agent& self, const Call& call) {
-  Attachment& agent = self.attachment();
-  Values<kWaitSend.names.size()> values;
-  Draft draft;
-  std::int64_t timeout_ns = 0;
-  if (!values.read(agent.state(), kWaitSend, call) ||
-      !read_number(values[0], "timeout_ns", &timeout_ns) ||
-      !draft.read(values[2], values.from(3)) || !draft.enter(agent, values[1])) {
-    return nullptr;
-  }
-  beeline_id id = 0;
-  beeline_code code = BEELINE_OK;
-  const auto send = [&](std::int64_t ns) {
-    code = beeline_send(agent.handle(), draft.peer, draft.payload.data(), draft.payload.size(), ns,
-                        draft.options.get(), &id);
-  };
-  if (!wait_for_room(agent, agent.with_slot(draft.peer), timeout_ns, draft.payload.size(), code,
-                     send)) {
     return nullptr;
   }
   return id_or_raise(agent, code, id);
@@ -106,9 +75,8 @@ PyObject* send_threadsafe(Agent& self, const Call& call) {
   Values<kSendThreadsafe.names.size()> values;
   Draft draft;
   std::int64_t timeout_ns = 0;
-  if (!values.read(agent.state(), kSendThreadsafe, call) ||
-      !read_seconds(values[2], "timeout", &timeout_ns) || !draft.read(values[1], values.from(3)) ||
-      !agent.enter_any_thread()) {
+  if (!values.read(agent.state(), kSendThreadsafe, call) || !read_timeout(values[2], &timeout_ns) ||
+      !draft.read(values[1], values.from(3)) || !agent.enter_any_thread()) {
     return nullptr;
   }
   if (Py_TYPE(values[0]) != agent.state().type(Kind::kPeer)) {
@@ -296,7 +264,6 @@ PyMethodDef* send_methods() {
   static PyMethodDef methods[] = {
       method<Agent, send_nowait>("send_nowait", "Sends now or raises. Returns the MessageId."),
       method<Agent, send>("_send", kSendDoc),
-      method<Agent, wait_send>("_wait_send", "Sends, and waits for room."),
       method<Agent, send_threadsafe>("send_threadsafe", "Sends from any thread."),
       method<Agent, fire_and_forget>("fire_and_forget", "next_result() will have the answer."),
       method<Agent, control>("control", "Sends an order."),

@@ -22,6 +22,11 @@ struct Draft {
   [[nodiscard]] bool enter(Attachment& agent, PyObject* to) {
     return agent.enter() && (to == nullptr || agent.resolve(to, &peer)) && options.bind(agent);
   }
+  [[nodiscard]] beeline_code send(Attachment& agent, std::int64_t timeout_ns,
+                                  beeline_id* id) const {
+    return beeline_send(agent.handle(), peer, payload.data(), payload.size(), timeout_ns,
+                        options.get(), id);
+  }
 };
 
 // The id, or the exception of the code.

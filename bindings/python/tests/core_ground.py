@@ -12,7 +12,15 @@ from beeline import _core
 
 SECOND = 10**9
 FOREVER = 2**63 - 1
-TYPES: Any = (_core.Agent, _core.Message, _core.Loan, _core.TaskRun)
+
+
+class Message(_core.Message):
+    """As the classes of the package, it can be the message of a context."""
+
+    __slots__ = ("__weakref__",)
+
+
+TYPES: Any = (_core.Agent, Message, _core.Loan, _core.TaskRun)
 
 
 def attach(name: str = "", **options: Any) -> Any:
@@ -26,6 +34,4 @@ def pair(**options: Any) -> tuple[Any, Any, Any]:
 
 
 def receive(agent: Any, **options: Any) -> Any:
-    message = agent._wait_receive(10 * SECOND, **options)
-    assert message is not None
-    return message
+    return agent._receive(10, **options)

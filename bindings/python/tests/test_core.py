@@ -145,8 +145,8 @@ REFUSED: list[Refused] = [
     (lambda a, p: a.send_many(p, [7]), TypeError, "not int"),
     (lambda a, p: a.done_all([7]), TypeError, "takes messages"),
     (lambda a, p: a.try_receive_batch(0), ValueError, "from 1"),
-    (lambda a, p: a._wait_receive("1"), TypeError, "whole number"),
-    (lambda a, p: a._wait_receive(-1), ValueError, "from 0"),
+    (lambda a, p: a._wait("1"), TypeError, "whole number"),
+    (lambda a, p: a._wait(-1), ValueError, "from 0"),
     (lambda a, p: a.borrow(p, -1), ValueError, "from 0"),
     (lambda a, p: a.send_threadsafe("b", b""), TypeError, "find_peer"),
     (lambda a, p: a.execute_start(p, 0, params=[1]), TypeError, "mapping of str to str"),
@@ -345,11 +345,11 @@ def test_full_lane_raises_and_counts(ab: Pair) -> None:
     with pytest.raises(Full):
         a.send_nowait(peer, b"x")
     with pytest.raises(Full):
-        a._wait_send(1000, peer, b"x")
+        a._send(peer, b"x", timeout=1e-6)
     a.want_space(peer, True)
     b.done_all(b.try_receive_batch(10))
     assert a._wait(10 * SECOND).spaces == 1 and a.next_space() == peer and a.next_space() is None
-    a._wait_send(10 * SECOND, peer, b"x")
+    a._send(peer, b"x", timeout=10)
 
 
 def test_lists_are_dicts(ab: Pair) -> None:

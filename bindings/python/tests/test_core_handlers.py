@@ -77,6 +77,7 @@ def test_no_view_begins_while_a_wait_may_end_a_loan(hive: Hive, handler: list[An
 
 def test_a_deadline_that_is_over_is_no_fault(agent: AgentFactory) -> None:
     a = agent("a")
-    with pytest.raises(TimeoutError):
-        a.receive(timeout=-1.0)
+    for over in (0, -1.0):
+        with pytest.raises(TimeoutError):
+            a.receive(timeout=over)
     assert a.send("a", "x", timeout=-1.0) and a.receive(-0.5).held

@@ -101,7 +101,7 @@ def test_threads_send_while_the_owner_waits_and_closes(hive: Hive) -> None:
         messages = b._wait_receive_batch(100, SECOND // 10)
         got += len(messages)
         b.done_all(messages)
-        a._wait_receive(1000)
+        a._wait(1000)
     a._close()
     for thread in threads:
         thread.join()
@@ -160,7 +160,7 @@ def test_cycles_are_collected(hive: Hive) -> None:
         types: Any = (Agent, Message, _core.Loan, _core.TaskRun)
         agent: Any = _core.attach(*types, name="a", temporary=True)
         agent.send_nowait("a", b"x")
-        message: Any = agent._wait_receive(SECOND)
+        message: Any = agent._receive(1)
         agent.message = message
         message.friend = message
         gone = weakref.ref(message)
@@ -175,11 +175,11 @@ def test_signal_ends_a_wait(hive: Hive) -> None:
         a, b, peer = pair(wait=wait)
         a.send_many(peer, [b"x"] * 10_000)
         waits: list[Callable[[], object]] = [
-            lambda: a._wait_receive(FOREVER),
-            lambda: a._wait_receive(FOREVER, type="t"),
+            lambda: a._receive(None),
+            lambda: a._receive(None, type="t"),
             lambda: a._wait_receive_batch(5, FOREVER),
             lambda: a._wait(FOREVER),
-            lambda: a._wait_send(FOREVER, peer, b"x"),
+            lambda: a._send(peer, b"x", timeout=float("inf")),
             lambda: a._wait_request(FOREVER, "a", b"x", rank=0),
             lambda: a._wait_task(FOREVER),
             lambda: a._wait_task_event(FOREVER),
@@ -220,7 +220,7 @@ def test_signal_at_any_moment_is_seen(hive: Hive) -> None:
             start = time.monotonic()
             with pytest.raises(KeyboardInterrupt):
                 signal.setitimer(signal.ITIMER_REAL, (number % 100 + 1) * 1e-6)
-                a._wait_receive(10 * SECOND)
+                a._receive(10)
             slow += time.monotonic() - start > 0.9
     finally:
         signal.signal(signal.SIGALRM, old)
@@ -234,13 +234,13 @@ def test_signal_handler_may_send_and_close(hive: Hive) -> None:
     old = signal.signal(signal.SIGALRM, lambda *_: a.send_nowait(peer, b"tick"))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
-        m = b._wait_receive(10 * SECOND)
+        m = b._receive(10)
         assert m is not None and m.text == "tick"
         m.done()
         signal.signal(signal.SIGALRM, lambda *_: b._close())
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(ClosedError):
-            b._wait_receive(10 * SECOND)
+            b._receive(10)
     finally:
         signal.signal(signal.SIGALRM, old)
     a._close()
@@ -250,7 +250,8 @@ def test_signal_handler_may_send_and_close(hive: Hive) -> None:
 def test_wait_ends_when_something_comes_or_the_time_is_over(hive: Hive, wait: str) -> None:
     a, b, peer = pair(wait=wait)
     start = time.monotonic()
-    assert b._wait_receive(SECOND // 20) is None and b._wait_receive(0) is None
+    with pytest.raises(TimeoutError):
+        b._receive(0.05)
     assert b._wait_receive_batch(5, SECOND // 20) == [] and not any(b._wait(SECOND // 20)[:10])
     assert 0.15 <= time.monotonic() - start < 5
 
@@ -260,7 +261,7 @@ def test_wait_ends_when_something_comes_or_the_time_is_over(hive: Hive, wait: st
     # Others wait in the inbox, and none of them is of this type.
     a.send_many(peer, [b"other"] * 5, type="other")
     later(b"this", type="this")
-    m = b._wait_receive(10 * SECOND, type="this")
+    m = b._receive(10, type="this")
     assert m is not None and m.text == "this"
     b.done_all(b.try_receive_batch(10))
     later(b"any")
@@ -270,7 +271,7 @@ def test_wait_ends_when_something_comes_or_the_time_is_over(hive: Hive, wait: st
     # A full lane: the receiver makes room meanwhile.
     a.send_many(peer, [b"x"] * 10_000)
     b.done_all(b.try_receive_batch(50))
-    a._wait_send(10 * SECOND, peer, b"last")
+    a._send(peer, b"last", timeout=10)
     a._close()
     b.done_all(b.try_receive_batch(10_000))
     b._close()
@@ -279,8 +280,8 @@ def test_wait_ends_when_something_comes_or_the_time_is_over(hive: Hive, wait: st
 def test_end_of_the_hive_ends_each_wait(hive: Hive) -> None:
     a = attach("a", wait="sleep")
     waits: list[Callable[[], object]] = [
-        lambda: a._wait_receive(FOREVER),
-        lambda: a._wait_receive(FOREVER, type="t"),
+        lambda: a._receive(None),
+        lambda: a._receive(None, type="t"),
         lambda: a._wait_receive_batch(5, FOREVER),
         lambda: a._wait_task(FOREVER),
         lambda: a._wait_task_event(FOREVER),
@@ -339,7 +340,7 @@ def test_interpreter_goes_on_while_an_agent_waits(hive: Hive) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     before = count
-    a._wait_receive(SECOND // 10)
+    a._wait(SECOND // 10)
     assert count - before > 100
     stop.set()
     thread.join()
@@ -433,7 +434,7 @@ def test_interpreter_ends_beside_threads_that_wait(hive: Hive) -> None:
             def receive_always():
                 c = attach("c")
                 while True:
-                    c._wait_receive(20_000)
+                    c._wait(20_000)
             def send_always():
                 while True:
                     try:

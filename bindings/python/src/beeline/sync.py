@@ -171,8 +171,7 @@ class Agent(BaseAgent[Message, Loan, TaskRun]):
             try:
                 rest = rest[super().send_many(to, rest, **options) :]
                 if rest:
-                    left = until - time.monotonic()
-                    self._wait_send(nanoseconds(left), to, rest[0], **options)
+                    self.send(to, rest[0], timeout=until - time.monotonic(), **options)
                     rest = rest[1:]
             except Exception as error:
                 # An error of a later message must not hide that the first ones were sent.
