@@ -4,8 +4,8 @@
 Usage: bench.py RESULTS [--seconds S] [--attempts N] [--size BYTES,...] [--only WORD]
 
 Takes turns: each attempt measures all transports, and a figure is the median of the attempts. Rows
-go to RESULTS/python.jsonl, tables to RESULTS/python.md, which is also printed. A library that is
-not installed is left out, and the end says so."""
+go to RESULTS/bench.jsonl; prints tables. A library that is not installed is left out, and the end
+says so."""
 
 import argparse
 import contextlib
@@ -24,6 +24,9 @@ import tempfile
 import time
 
 import transports
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent))
+from rows import size_text  # noqa: E402
 
 NEEDS = {"beeline": "beeline", "pyzmq": "zmq", "Redis": "redis"}
 # How often a transport is asked before its speed is known.
@@ -150,13 +153,6 @@ def middle(rows, *keys):
     return statistics.median(values) if values else None
 
 
-def size_text(size):
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and size % unit == 0:
-            return f"{size // unit} {name}"
-    return f"{size} B"
-
-
 def tables(rows):
     """Markdown: a line for each transport and mode, its medians of each size."""
     sizes = sorted({row["size"] for row in rows})
@@ -209,10 +205,8 @@ def main():
             if any(name.startswith("beeline") for name in names):
                 services.callback(subprocess.run, ["beeline", "down"], stdout=subprocess.DEVNULL)
             rows = list(take_turns(names, place, options))
-    (options.results / "python.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    text = "".join(tables(rows)) + "".join(line + "\n" for line in absent)
-    (options.results / "python.md").write_text(text)
-    sys.stdout.write(text)
+    (options.results / "bench.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    print("".join(tables(rows)) + "\n".join(absent))
 
 
 if __name__ == "__main__":

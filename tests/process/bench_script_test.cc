@@ -26,7 +26,12 @@ class BenchScript : public CliTest {
 
 TEST_F(BenchScript, makes_the_measurements_of_each_target) {
   if (os::usable_cpus() == 1) GTEST_SKIP() << "on one CPU nobody polls, as most targets ask for";
-  std::filesystem::create_directory_symlink(::getenv("BEELINE_BIN"), folder_ + "/bin");
+  const std::string bin = ::getenv("BEELINE_BIN");
+  std::filesystem::create_directory_symlink(bin, folder_ + "/bin");
+  const bool has_python = std::filesystem::exists(bin + "/../python");
+  if (has_python) {
+    std::filesystem::create_directory_symlink(bin + "/../python", folder_ + "/python");
+  }
   const std::string script = std::string(::getenv("BEELINE_SOURCE")) + "/scripts/bench";
   const Outcome outcome = Program({script, folder_, "--brief"}).wait(std::chrono::seconds(750));
   EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
@@ -45,6 +50,7 @@ TEST_F(BenchScript, makes_the_measurements_of_each_target) {
     EXPECT_TRUE(!has_iceoryx && contains(line, "iceoryx")) << line;
   }
   EXPECT_FALSE(lines_with("report.html", "<h2>peers").empty());
+  EXPECT_EQ(!lines_with("python/bench.md", "| beeline, asyncio |").empty(), has_python);
 }
 
 }  // namespace
