@@ -6,8 +6,12 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beeline)
 
 install(TARGETS beeline EXPORT beelineTargets)
 install(TARGETS beeline-c EXPORT beelineCTargets)
+set(left_out "")
+if(NOT BEELINE_SPOOL)
+  set(left_out PATTERN "spool.h" EXCLUDE)
+endif()
 install(DIRECTORY include/beeline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" ${left_out})
 install(EXPORT beelineTargets NAMESPACE beeline:: DESTINATION ${package_dir})
 install(EXPORT beelineCTargets NAMESPACE beeline:: DESTINATION ${package_dir})
 

@@ -41,6 +41,20 @@ ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
     ("include/beeline/", (STD, C_STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
     ("src/os/", (STD, SYSTEM, RESULT, OWN % "src/os")),
+    # A room above the engine does not see it.
+    (
+        "src/spool/",
+        (
+            STD,
+            SYSTEM,
+            r"<fmt/format\.h>",
+            r"<nlohmann/json\.hpp>",
+            r"<tl/expected\.hpp>",
+            r"<beeline/(result|spool|types)\.h>",
+            OWN % "src/os",
+            OWN % "src/spool",
+        ),
+    ),
     # The C interface is a user of the public headers.
     ("src/c/", (STD, r"<(unistd|poll|time|sys/types)\.h>", r"<beeline/[^>]+>", OWN % "src/c")),
     # The Python package sees the engine through the C interface alone. SYSTEM has <Python.h>.
