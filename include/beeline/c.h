@@ -29,3 +29,6 @@
 #include <beeline/c/message.h>
 #include <beeline/c/tasks.h>
 #include <beeline/c/types.h>
+#if __has_include(<beeline/c/spool.h>)
+#include <beeline/c/spool.h> /* not there in a library that was built without it */
+#endif

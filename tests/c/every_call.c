@@ -1,31 +1,12 @@
 /* Two processes use every function of the C interface: a boss, and a worker that it starts. Prints
  * the first check that fails. */
 
-#include <beeline/c.h>
+#include "tests/c/every_call.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define SECOND INT64_C(1000000000)
-#define PATIENCE (60 * SECOND)
-
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
-      fprintf(stderr, "line %d: %s (last error: %s)\n", __LINE__, #condition, \
-              beeline_error_text());                                          \
-      exit(1);                                                                \
-    }                                                                         \
-  } while (0)
-#define OK(call) CHECK((call) == BEELINE_OK)
-
-static int same(const void* bytes, size_t length, const char* text) {
-  return length == strlen(text) && memcmp(bytes, text, length) == 0;
-}
 
 static int says(const beeline_message* message, const char* text) {
   size_t length;
@@ -427,6 +408,9 @@ int main(void) {
   process = fork();
   if (process == 0) return work(begin[0]);
   use_words();
+#ifdef BEELINE_HAS_SPOOL
+  use_spool();
+#endif
   boss = attached_in_steps();
   CHECK(write(begin[1], "x", 1) == 1);
   OK(beeline_wait_for(boss, "worker", BEELINE_TEXT, PATIENCE, process, -1, &worker));
