@@ -16,6 +16,11 @@
 #include "bindings/python/core/released.h"
 #include "bindings/python/core/task_run.h"
 #include "bindings/python/core/values.h"
+#ifdef BEELINE_HAS_SPOOL
+#include "bindings/python/core/spool.h"
+#include "bindings/python/core/spool_claim.h"
+#include "bindings/python/core/spool_watch.h"
+#endif
 
 namespace beeline::python {
 namespace {
@@ -91,6 +96,15 @@ PyObject* end(State& state, const Call& /*call*/) {
   return Py_NewRef(Py_None);
 }
 
+#ifdef BEELINE_HAS_SPOOL
+bool add_spool_types(State& state, PyObject* module) {
+  return add_spool_type(state, module) && add_spool_claim_type(state, module) &&
+         add_spool_watch_type(state, module);
+}
+#else
+bool add_spool_types(State& /*state*/, PyObject* /*module*/) { return true; }
+#endif
+
 // The interpreter tells the module before it takes its objects apart.
 bool register_end(PyObject* module) {
   const Ref function(PyObject_GetAttrString(module, "_end"));
@@ -103,12 +117,12 @@ bool register_end(PyObject* module) {
 int execute(PyObject* module) {
   State& state = *new (PyModule_GetState(module)) State;
   count_forks();
-  const bool is_good = state.intern_names() && add_peer_type(state, module) &&
-                       add_readiness_type(state, module) && add_message_type(state, module) &&
-                       add_loan_type(state, module) && add_task_run_type(state, module) &&
-                       add_agent_type(state, module) && add_attaching_type(state, module) &&
-                       PyModule_AddStringConstant(module, "version", beeline_version()) == 0 &&
-                       register_end(module);
+  const bool is_good =
+      state.intern_names() && add_peer_type(state, module) && add_readiness_type(state, module) &&
+      add_message_type(state, module) && add_loan_type(state, module) &&
+      add_task_run_type(state, module) && add_agent_type(state, module) &&
+      add_attaching_type(state, module) && add_spool_types(state, module) &&
+      PyModule_AddStringConstant(module, "version", beeline_version()) == 0 && register_end(module);
   return is_good ? 0 : -1;
 }
 
@@ -128,6 +142,10 @@ PyModuleDef* definition() {
   static PyMethodDef methods[] = {
       function<attach>("attach", "Attaches, without the GIL."),
       function<look_into_inbox>("look_into_inbox", "Lists the inbox of another agent."),
+#ifdef BEELINE_HAS_SPOOL
+      function<open_spool>("open_spool", "Opens a task folder, without the GIL."),
+      function<open_spool_watch>("open_spool_watch", "Watches a task folder."),
+#endif
       function<id_text>("id_text", "An id as people read it."),
       function<parse_id>("parse_id", "The id that id_text() wrote; 0: it cannot have."),
       function<end>("_end", "The interpreter ends."),

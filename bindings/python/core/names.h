@@ -87,6 +87,21 @@ enum class Name : std::uint8_t {
   kOutput,
   kArtifacts,
   kMetadata,
+#ifdef BEELINE_HAS_SPOOL
+  // of a task folder
+  kDir,
+  kWorker,
+  kSync,
+  kReadOnly,
+  kShared,
+  kProcess,
+  kPollEvery,
+  kHeartbeatPatience,
+  kOutboxRetention,
+  kFailedRetention,
+  kTempRetention,
+  kFolder,
+#endif
   kCount,
 };
 
@@ -168,6 +183,20 @@ inline constexpr std::array<const char*, kNames> kNameTexts = {
     "output",
     "artifacts",
     "metadata",
+#ifdef BEELINE_HAS_SPOOL
+    "dir",
+    "worker",
+    "sync",
+    "read_only",
+    "shared",
+    "process",
+    "poll_every",
+    "heartbeat_patience",
+    "outbox_retention",
+    "failed_retention",
+    "temp_retention",
+    "folder",
+#endif
 };
 static_assert(kNameTexts.back() != nullptr);
 

@@ -19,6 +19,9 @@ enum class Kind : std::uint8_t {
   kTaskRun,
   kPeer,
   kReadiness,
+  kSpool,
+  kSpoolClaim,
+  kSpoolWatch,
   kCount
 };
 
