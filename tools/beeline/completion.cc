@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "src/control/agent_info.h"
 #include "src/control/hive_search.h"
-#include "src/control/roles.h"
 #include "tools/beeline/options.h"
 #include "tools/beeline/verb_tree.h"
 #include "tools/beeline/verbs.h"
@@ -115,9 +115,8 @@ class Reader {
   std::vector<Candidate> values(CLI::Option& option) {
     if (has_check(option, "agent")) return agents();
     if (has_check(option, "hive")) return hives();
-    if (has_check(option, "role")) return words_of(control::kAgentRoleWords);
     if (option.check_name("--rank")) return words_of(rank_words());
-    if (has_check(option, "shell")) return words_of(kShells);
+    if (auto words = choices_of(option); !words.empty()) return words;
     std::vector<Candidate> verbs;
     if (has_check(option, "verb")) {
       for (CLI::App* verb : listed_verbs(app_)) {
@@ -125,6 +124,18 @@ class Reader {
       }
     }
     return verbs;
+  }
+
+  // The words that the option takes, as its type in the help names them: TEXT:{one,other}.
+  static std::vector<Candidate> choices_of(const CLI::Option& option) {
+    std::vector<Candidate> found;
+    const std::string type = option.get_type_name();
+    const std::size_t open = type.find(":{");
+    const std::size_t close = type.find('}', open == std::string::npos ? type.size() : open);
+    if (close == std::string::npos) return found;
+    std::istringstream words(type.substr(open + 2, close - open - 2));
+    for (std::string word; std::getline(words, word, ',');) found.push_back({word, ""});
+    return found;
   }
 
   template <typename Words>

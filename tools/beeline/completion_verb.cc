@@ -72,7 +72,7 @@ void add_completion_verbs(CLI::App& app, Context& context) {
       app.add_subcommand("completion", "Print a script that completes command lines in a shell");
   script->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())), "shell");
+      ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())));
   script->footer(
       "Examples:\n"
       "  source <(beeline completion bash)\n"

@@ -34,8 +34,8 @@ inline constexpr std::array<ExitMeaning, 8> kExitMeanings = {{
     {ExitCode::kUsage, "usage", "the command line is wrong; nothing was done"},
     {ExitCode::kNoCoordinator, "no_coordinator",
      "no coordinator runs, it went down, or what is asked for is in use already"},
-    {ExitCode::kNoAgent, "no_agent", "there is no such agent, or it has ended"},
-    {ExitCode::kTimeout, "timeout", "no message or no reply came in time"},
+    {ExitCode::kNoAgent, "no_agent", "there is no such agent or task, or it has ended"},
+    {ExitCode::kTimeout, "timeout", "no message, reply or task came in time"},
     {ExitCode::kFull, "full", "the receiver has no room; the message was not sent"},
     {ExitCode::kDenied, "denied", "a rule or the rights of the user forbid it"},
 }};

@@ -17,7 +17,6 @@
 #include "src/control/agent_info.h"
 #include "src/control/letters_client.h"
 #include "src/control/trace_text.h"
-#include "src/look/escape.h"
 #include "tools/beeline/letters_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
@@ -154,17 +153,6 @@ ExitCode list(const Context& context, const LetterArguments& arguments) {
   if (!letters) return complain(letters.error());
   if (!letters->gap || !letters->list.empty()) print_letters(context, letters->list);
   return letters->gap ? complain(*letters->gap) : ExitCode::kOk;
-}
-
-// Keeps line ends and escapes every other character that moves a cursor.
-std::string readable(std::string_view payload) {
-  std::string text;
-  while (!payload.empty()) {
-    const std::size_t end = std::min(payload.find('\n'), payload.size());
-    text += look::escape(payload.substr(0, end)) + '\n';
-    payload.remove_prefix(std::min(end + 1, payload.size()));
-  }
-  return text;
 }
 
 std::string letter_text(const LetterView& letter, std::string_view payload) {

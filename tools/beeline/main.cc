@@ -15,6 +15,9 @@
 #include "tools/beeline/output.h"
 #include "tools/beeline/usage.h"
 #include "tools/beeline/verbs.h"
+#ifdef BEELINE_HAS_SPOOL
+#include "tools/beeline/spool_verbs.h"
+#endif
 
 namespace beeline::cli {
 namespace {
@@ -71,6 +74,9 @@ int run(int argc, char** argv) {
   add_reply_verb(app, context);
   add_letters_verbs(app, context);
   add_history_verbs(app, context);
+#ifdef BEELINE_HAS_SPOOL
+  add_spool_verbs(app, context);
+#endif
   add_run_verb(app, context);
   add_demo_verb(app, context);
   add_demo_role_verb(app, context);

@@ -149,9 +149,8 @@ CLI::Validator is_label(const char* what) {
 }
 
 CLI::Validator is_agent_role() {
-  return CLI::IsMember(std::vector<std::string>(control::kAgentRoleWords.begin(),
-                                                control::kAgentRoleWords.end()))
-      .name("role");
+  return CLI::IsMember(
+      std::vector<std::string>(control::kAgentRoleWords.begin(), control::kAgentRoleWords.end()));
 }
 
 void add_attach_options(CLI::App& verb, AttachArguments& arguments) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "src/agent/send_facts.h"
+#include "src/look/escape.h"
 #include "tools/beeline/base64.h"
 
 namespace beeline::cli {
@@ -99,6 +100,10 @@ ExitCode complain(ExitCode code, std::string_view text) {
   return tell(code, kExitMeanings.at(static_cast<std::size_t>(code)).word, text);
 }
 
+ExitCode complain(ExitCode code, std::string_view word, std::string_view text) {
+  return tell(code, word, text);
+}
+
 ExitCode complain(const Error& error) {
   return tell(exit_code(error.code), to_string(error.code), error.text);
 }
@@ -180,6 +185,16 @@ std::string styled(Style style, std::string_view text) {
 }
 
 bool is_utf8_locale() { return std::string_view(::nl_langinfo(CODESET)) == "UTF-8"; }
+
+std::string readable(std::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    safe += look::escape(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return safe;
+}
 
 std::string grouped(std::uint64_t number) {
   const std::string digits = fmt::format("{}", number);

@@ -46,6 +46,8 @@ void complain_in_json();
 // Prints a failure the same way; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
+// The same for a cause that has a word of its own.
+ExitCode complain(ExitCode code, std::string_view word, std::string_view text);
 // Why a send to `to` failed, in the words of SendResult::text().
 [[nodiscard]] std::string not_sent(const SendResult& result, std::string_view to);
 // The same for a failed send; `where` comes first.
@@ -75,6 +77,10 @@ enum class Style { kBold, kDim, kGood, kBad };
 
 // True if the locale says that the terminal takes UTF-8.
 [[nodiscard]] bool is_utf8_locale();
+
+// Text of several lines for a terminal: keeps line ends and escapes every other character that
+// moves a cursor.
+[[nodiscard]] std::string readable(std::string_view text);
 
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);
