@@ -12,6 +12,9 @@
 #include "bench/throughput.h"
 #include "bench/together.h"
 #include "bench/wake.h"
+#ifdef BEELINE_HAS_SPOOL
+#include "bench/spool.h"
+#endif
 
 namespace beeline::bench {
 
@@ -28,6 +31,9 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_primitives());
   all.push_back(make_scale());
   all.push_back(make_idle());
+#ifdef BEELINE_HAS_SPOOL
+  all.push_back(make_spool());
+#endif
   all.push_back(peers::make_peers());
   return all;
 }

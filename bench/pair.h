@@ -61,7 +61,7 @@ class SharedBoard {
   SharedBoard& operator=(SharedBoard&&) = delete;
   ~SharedBoard();
 
-  // Makes all of it anew, for a run of this many processes. REQUIRES: no run, 2 <= members <=
+  // Makes all of it anew, for a run of this many processes. REQUIRES: no run, 1 <= members <=
   // kMostMembers.
   void clear(std::size_t members = 2);
   [[nodiscard]] Board& operator*() const { return *board_; }

@@ -190,7 +190,30 @@ def of_hives():
     yield growth("100,000", 100_000, 2.5)
 
 
-TARGETS = [*of_round_trips(), *of_streams(), *of_large_payloads(), *of_hives()]
+def of_task_folders():
+    step = {"figure": at("/ratio"), "high": over(at("/us/p99"), at("/raw_us/p50"))}
+    step |= {"limit": at("/raw_us/p50"), "limit_unit": " us"}
+    for place in ("memory", "disk"):
+        for what in ("put", "claim", "complete"):
+            name = f"task folder in {place}: {what}, over its raw calls"
+            values = {"place": place, "what": what, "waiting": 10_000}
+            yield Target(name, AT_MOST, 1.5, "", "spool", values, **step)
+    name = "task folder in memory: first claim, over reading all"
+    values = {"place": "memory", "what": "first claim", "waiting": 10_000}
+    yield Target(name, AT_MOST, 1.5, "", "spool", values, **step)
+    name, rate = "task folder in memory: raw rate over that of 8 workers", at("/raw_tasks_per_s")
+    values = {"place": "memory", "what": "workers", "workers": 8}
+    ratio = at("/ratio")
+    yield Target(name, AT_MOST, 1.5, "", "spool", values, ratio, limit=rate, limit_unit="/s")
+
+
+TARGETS = [
+    *of_round_trips(),
+    *of_streams(),
+    *of_large_payloads(),
+    *of_hives(),
+    *of_task_folders(),
+]
 
 
 # ---- Rows ---------------------------------------------------------------------------------------

@@ -43,10 +43,13 @@ TEST_F(BenchScript, makes_the_measurements_of_each_target) {
                 lines_with("targets.md", "| at least ").size() +
                 lines_with("targets.md", "| under ").size() +
                 lines_with("targets.md", "| reported ").size(),
-            22U)
+            30U)
       << text.str();
   const bool has_iceoryx = lines_with("95-peers.jsonl", "\"iceoryx\",\"skipped\"").empty();
   for (const std::string& line : lines_with("targets.md", "not measured")) {
+#ifndef BEELINE_HAS_SPOOL
+    if (contains(line, "task folder")) continue;
+#endif
     EXPECT_TRUE(!has_iceoryx && contains(line, "iceoryx")) << line;
   }
   EXPECT_FALSE(lines_with("report.html", "<h2>peers").empty());

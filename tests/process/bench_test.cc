@@ -303,6 +303,26 @@ TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
   EXPECT_EQ(found.value("agents", 0), 3);
 }
 
+#ifdef BEELINE_HAS_SPOOL
+TEST_F(BenchTest, SpoolHasEachStepBesideItsRawCalls) {
+  const auto found =
+      rows({"spool", "--dir", folder_, "--waiting", "5", "--workers", "1,3", "--seconds", "0.01"});
+  ASSERT_EQ(found.size(), 7U);
+  std::string story;
+  for (const json& row : found) {
+    story += row.value("what", "") + ", ";
+    expect_positive(row, {"/waiting", "/ratio"});
+    if (row.contains("workers")) {
+      expect_positive(row, {"/tasks_per_s", "/raw_tasks_per_s"});
+    } else {
+      expect_positive(row, {"/us/p50", "/us/p99", "/raw_us/p50", "/count"});
+    }
+  }
+  EXPECT_EQ(story, "first claim, put, claim, claim, 2 new, complete, workers, workers, ");
+  EXPECT_EQ(run({"beeline-bench", "spool", "--dir", in_folder("none")}).code, 2);
+}
+#endif
+
 // A table for people, and its columns for bench/report.py.
 TEST_F(BenchTest, TablesNameTheColumnsOfEachTest) {
   const Outcome outcome = run({"beeline-bench", "--tables"});
@@ -319,6 +339,7 @@ TEST_F(BenchTest, TablesNameTheColumnsOfEachTest) {
   const std::vector<std::string> expected{"limit",      "latency",  "throughput", "fanin",
                                           "fanout",     "together", "wake",       "inbox",
                                           "primitives", "scale",    "idle",       "peers"};
+  std::erase(names, "spool");  // only programs with the task folder have it
   EXPECT_EQ(names, expected);
 }
 

@@ -49,6 +49,17 @@ def beside(peer, kind, size, **more):
     return {"peer": peer, "kind": kind, "size": size, "mode": "spin"} | more
 
 
+def folder(place, what, **more):
+    return {
+        "place": place,
+        "what": what,
+        "waiting": 10_000,
+        "us": {"p50": 1.2, "p99": 2.0},
+        "raw_us": {"p50": 1.0},
+        "ratio": 1.2,
+    } | more
+
+
 # The figures that a hive of 1,000 and its idle agents have.
 SCALE = {
     "agents": 1000,
@@ -58,6 +69,7 @@ SCALE = {
     "first_rtt_ns": 1,
     "last_rtt_ns": 1,
 }
+STEPS = ("put", "claim", "complete")
 IDLE = {"agents": 50, "mode": "adaptive", "cpu_ms_per_10s": 1}
 
 
@@ -74,7 +86,7 @@ class Targets(unittest.TestCase):
 
     def test_without_rows_nothing_is_measured_and_nothing_reached(self):
         rows = target_rows({})
-        self.assertEqual(len(rows), 22)
+        self.assertEqual(len(rows), 30)
         for row in rows:
             self.assertEqual(row["result"], "not measured")
             self.assertNotIn("reached", row)
@@ -199,6 +211,11 @@ class Targets(unittest.TestCase):
             "inbox": [inbox(depth, 90) for depth in (100, 10_000, 100_000)],
             "scale": [SCALE],
             "idle": [IDLE],
+            "spool": [
+                *(folder(place, what) for place in ("memory", "disk") for what in STEPS),
+                folder("memory", "first claim"),
+                folder("memory", "workers", workers=8, raw_tasks_per_s=1000),
+            ],
             "peers": [beside(*kind, better=False, **compared) for kind in kinds],
         }
         for row in target_rows(rows):
