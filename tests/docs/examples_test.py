@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs the examples in C++ and C as their users do. Usage: examples_test.py SOURCE BUILD"""
 
+import json
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -69,6 +71,25 @@ class ExamplesTest(unittest.TestCase):
         for child in children:
             child.wait(timeout=60)
 
+    @unittest.skipUnless(pathlib.Path(BUILD, "bin/examples/spool").exists(), "without the folder")
+    def test_a_worker_of_a_task_folder_counts_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.environment["DROVER_MAILBOX_DIR"] = folder
+            put = self.start("build/bin/examples/spool", "put", "to be or not", "")
+            ids = put.communicate(timeout=60)[0].split()
+            worker = self.start("build/bin/examples/spool", "work")
+            worker.communicate(timeout=60)
+            shown = self.beeline("spool", "ls", "--json")
+            self.assertEqual(len(ids), 2)
+            result = pathlib.Path(folder, "outbox", ids[0] + "_result.json")
+            self.assertEqual(json.loads(result.read_text(encoding="utf-8"))["output"], "4")
+            self.assertTrue(pathlib.Path(folder, "failed", ids[1] + "_error.json").exists(), shown)
+            put = self.start("build/bin/examples/spool", "put", "in C")
+            task = put.communicate(timeout=60)[0].strip()
+            worker = self.start("build/bin/examples/c-spool", folder)
+            self.assertIn(f'"id": "{task}"', worker.communicate(timeout=60)[0])
+            self.assertTrue(pathlib.Path(folder, "outbox", task + "_result.json").exists())
+
     def test_a_worker_in_c_counts_lines(self):
         worker = self.start("build/bin/examples/c-worker", "counter")
         self.wait_for_agent("counter")
@@ -90,11 +111,17 @@ class ExamplesTest(unittest.TestCase):
             time.sleep(0.01)
 
     def test_pages_show_lines_of_their_examples(self):
-        for page, example, count in (
-            ("event-loops", "loop.cc", 1), ("execute", "execute.cc", 2), ("c", "worker.c", 1)
+        for page, examples, count in (
+            ("event-loops", ["loop.cc"], 1),
+            ("execute", ["execute.cc"], 2),
+            ("spool", ["spool.cc"], 1),
+            ("c", ["worker.c", "spool.c"], 2),
         ):
             text = pathlib.Path(SOURCE, f"docs/{page}.md").read_text(encoding="utf-8")
-            program = pathlib.Path(SOURCE, f"examples/{example}").read_text(encoding="utf-8")
+            program = "".join(
+                pathlib.Path(SOURCE, "examples", name).read_text(encoding="utf-8")
+                for name in examples
+            )
             blocks = re.findall(r"^```(?:cpp|c)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
             self.assertEqual(len(blocks), count)
             for block in blocks:

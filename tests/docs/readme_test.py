@@ -17,7 +17,13 @@ import sys
 
 import scratch
 
-DOCUMENTS = ("README.md", "docs/history.md", "docs/python.md", "docs/exchange.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/history.md",
+    "docs/python.md",
+    "docs/exchange.md",
+    "docs/spool.md",
+)
 MAX_LINES = 120  # of README.md
 MAX_WORDS = 1000
 END = "-- the block has ended --"

@@ -19,6 +19,7 @@ def hive(source, build):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("BEELINE_")}
     environment["BEELINE_DIR"] = str(folder / "hive")
     environment["TMPDIR"] = str(folder)
+    environment["DROVER_MAILBOX_DIR"] = str(folder / "mailbox")
     environment["PATH"] = f"{folder}/tree/build/bin:{os.environ['PATH']}"
     try:
         yield folder / "tree", environment
