@@ -55,10 +55,23 @@ def fits(expected, found):
     return bool(found) and expected[0] == found[0] and fits(expected[1:], found[1:])
 
 
+def script_of(lines):
+    """The commands of a session. A reader types slower than an agent records the end of a message
+    that it has answered; a script has to wait for that row before it kills the agent."""
+    commands = [line[2:] for line in lines if line.startswith("$ ")]
+    if not any(command.startswith("beeline history on") for command in commands):
+        return "\n".join(commands)
+    wait = 'until [[ $(beeline log {}) == *" done "* ]]; do sleep 0.01; done\n'
+    return "\n".join(
+        "".join(wait.format(agent) for agent in re.findall(r"^kill -9 \$(\w+)", command)) + command
+        for command in commands
+    )
+
+
 def run_session(name, block, tree, environment):
     """The fault of a `console` block, or nothing."""
     lines = block.splitlines()
-    script = "\n".join(line[2:] for line in lines if line.startswith("$ "))
+    script = script_of(lines)
     # A job that is killed is mentioned on the shell's own stderr, here and in no other words there.
     script += f"\necho {END}; kill $(jobs -p) 2>/dev/null; wait\n"
     # The command ends by itself, also if one of the block waits for ever.

@@ -37,7 +37,7 @@ namespace beeline::control {
 
 using namespace std::chrono_literals;
 
-inline constexpr auto kLong = 20s;  // longer than anything here takes; never measured
+inline constexpr auto kLong = 60s;  // longer than anything here takes; never measured
 
 template <typename T>
 testing::AssertionResult is_ok(const Result<T>& result) {

@@ -391,7 +391,7 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
   ASSERT_TRUE(is_ok(lead.resume()));
   std::vector<shm::Incarnation> told;
   while (told.size() < ended.size()) {
-    const auto died = lead.next<DiedAnnouncement>(5s);
+    const auto died = lead.next<DiedAnnouncement>();
     ASSERT_TRUE(died.has_value()) << told.size() << " of " << ended.size() << " deaths were told";
     told.push_back(died->incarnation);
   }

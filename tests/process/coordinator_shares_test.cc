@@ -288,7 +288,7 @@ TEST_F(SharesOfHiveTest, PacketsThatAGuestDoesNotReadAreBoundedOverAllItsConnect
   EXPECT_LT(kept, 12);
   EXPECT_TRUE(eventually(
       [&] { return log().find("bytes wait for the clients of uid 65534") != std::string::npos; },
-      5 * kLong));
+      2 * kLong));
   EXPECT_TRUE(is_ok(listed.front().client.status())) << "others are served";
 }
 
