@@ -53,6 +53,9 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 // not.
 [[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
 
+// True if the reader's current process has refused the link: it will not ask to forget it.
+[[nodiscard]] bool is_refused(Hive& hive, const LinkEntry& link);
+
 // Drops the links of an agent that was taken over if no reader is left for them, and the links to
 // it. Links from its readers stay until those have forgotten the agent's links: only there is
 // written which of its messages they had finished, for their next life or for their own take-over.

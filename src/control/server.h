@@ -64,6 +64,7 @@ class Server final : public Outbox {
 
  private:
   static constexpr int kAcceptsPerTurn = 16;
+  static constexpr std::size_t kPart = 16;  // one of so many parts is the owner's alone
   static constexpr std::uint32_t kNoPlace = shm::kMaxAgents;
   struct Outgoing {
     std::string text;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/control/wire_fields.h"
+#include "src/control/wire_ops.h"
 
 namespace beeline::control {
 namespace {
