@@ -1,10 +1,11 @@
-// The main function of every test program. It differs from GoogleTest's own in three things. A
+// The main function of every test program. It differs from GoogleTest's own in four things. A
 // program may be started again as a helper process of one of its tests (main_hook.h). A run that
 // skipped a test has an exit code of its own, because a skipped proof is not a proof and CI counts
 // it. ctest could look for the word in the output instead, but then a run with one test skipped and
-// another one failed would count as skipped. And BEELINE_THREADS_ALONE=1 leaves out the half of the
+// another one failed would count as skipped. BEELINE_THREADS_ALONE=1 leaves out the half of the
 // tests that plays with processes what the other half plays with threads: the preset asan sets it,
-// because the sanitizer sees the same code in both.
+// because the sanitizer sees the same code in both. And BEELINE_LEAVE_OUT holds the patterns of the
+// tests that a preset leaves out: the filter of a part would take the place of $GTEST_FILTER.
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,14 @@ bool asks_for_threads_alone() {
   return text != nullptr && std::string_view(text) == "1";
 }
 
+// Takes more tests out of the filter of the command line, which a part of a program has.
+void leave_out(std::string_view patterns) {
+  std::string filter = testing::GTEST_FLAG(filter);
+  filter += filter.find('-') == std::string::npos ? '-' : ':';
+  filter += patterns;
+  testing::GTEST_FLAG(filter) = filter;
+}
+
 // A test of processes that has no twin with threads stays.
 void leave_out_twins() {
   constexpr std::string_view kThreads = "/Threads";
@@ -49,10 +58,7 @@ void leave_out_twins() {
       twins.insert(name.substr(0, name.size() - kThreads.size()) + "/Processes");
     }
   }
-  std::string filter = testing::GTEST_FLAG(filter);
-  if (filter.find('-') == std::string::npos) filter += '-';
-  for (const std::string& twin : twins) filter += ':' + twin;
-  testing::GTEST_FLAG(filter) = filter;
+  for (const std::string& twin : twins) leave_out(twin);
 }
 
 }  // namespace
@@ -64,6 +70,7 @@ int main(int argc, char** argv) {
   }
   testing::InitGoogleTest(&argc, argv);
   if (asks_for_threads_alone()) leave_out_twins();
+  if (const char* patterns = std::getenv("BEELINE_LEAVE_OUT")) leave_out(patterns);
   testing::UnitTest::GetInstance()->listeners().Append(new SkipReporter);
   const int status = RUN_ALL_TESTS();
   if (status != 0) return status;

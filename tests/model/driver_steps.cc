@@ -49,7 +49,7 @@ Listing listing_of(const PuppetAnswer& answer) {
 
 }  // namespace
 
-// Mostly family; sometimes any agent, also a dead one or the coordinator.
+// Mostly family; sometimes any agent, also a dead one.
 Pid Driver::target(const Seat& seat, const Step& step) const {
   std::vector<Pid> family;
   for (const auto& [pid, other] : model_.agents()) {
@@ -58,7 +58,6 @@ Pid Driver::target(const Seat& seat, const Step& step) const {
     if (near && other.state != AgentLife::kDead) family.push_back(pid);
   }
   if (step.how % 4 != 0 && !family.empty()) return family[step.whom % family.size()];
-  if (step.how % 64 == 0) return kKing;
   if (step.how % 64 == 4) return 100'000;
   auto any = model_.agents().begin();
   std::advance(any, step.whom % model_.agents().size());

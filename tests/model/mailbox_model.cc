@@ -67,7 +67,6 @@ ModelAgent& MailboxModel::attach(ModelAgent agent) {
 
 // HK-030 to HK-041, C-06, C-16.
 SendStatus MailboxModel::route(Pid from, Pid to) const {
-  if (to == kKing) return SendStatus::kDenied;
   const auto receiver = agents_.find(to);
   if (receiver == agents_.end()) return SendStatus::kNoAgent;
   if (receiver->second.state == AgentLife::kDead) return SendStatus::kPeerDead;

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kSteps = 20'000;
 constexpr int kSoakSteps = 400'000;
+constexpr int kBriefSteps = 4000;
 constexpr int kStepsToGather = 1000;
 
 std::uint64_t choose_seed() {
@@ -45,7 +46,7 @@ class MailboxModelTest : public HiveTest {
   }
 
   bool walk(Driver& driver, std::mt19937_64& random) {
-    const int steps = is_soak() ? kSoakSteps : kSteps;
+    const int steps = is_soak() ? kSoakSteps : is_brief() ? kBriefSteps : kSteps;
     for (int i = 1; i <= steps; ++i) {
       if (!driver.take(next_step(random))) return false;
       if (i % kStepsToGather == 0 && !driver.gather()) return false;

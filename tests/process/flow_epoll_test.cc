@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -129,17 +130,21 @@ class Program {
     const auto found = loop().next_peer();
     ASSERT_TRUE(found && found->peer);
     late_ = *found->peer;
-    for (int sent = 0; sent < 50;) {
-      if (agent_->send(late_, "filling")) {
-        ++sent;
-        continue;
-      }
+    for (int i = 0; i < 50; ++i) ASSERT_NO_FATAL_FAILURE(send_late("filling"));
+    EXPECT_NE(board_.take.count(), 0U) << "the lane was full";
+  }
+
+  // Waits for room in the lane as often as the lane is full.
+  void send_late(std::string_view text, const SendOptions& options = {}) {
+    for (;;) {
+      const SendResult sent = agent_->send(late_, text, options);
+      if (sent) return;
+      ASSERT_EQ(sent.status, SendStatus::kFull);
       board_.take.raise();
       ASSERT_TRUE(loop().want_space(late_, true));
       ASSERT_NO_FATAL_FAILURE(until([](const Readiness& seen) { return seen.spaces != 0; }));
       EXPECT_TRUE(loop().next_space());
     }
-    EXPECT_NE(board_.take.count(), 0U) << "the lane was full";
   }
 
   void ask_all() {
@@ -169,6 +174,8 @@ class Program {
     std::uint32_t finished = 0;
     std::map<MessageId, Message> in_hand;
     std::size_t most = 0;
+    ASSERT_NO_FATAL_FAILURE(
+        until([&](const Readiness&) { return agent_->counters().queued >= kAtOnce; }));
     while (finished < kJobs) {
       Readiness seen = loop().poll();
       while (in_hand.size() < kAtOnce) {
@@ -184,7 +191,7 @@ class Program {
         ASSERT_TRUE(answered->answer) << answered->answer.error().text;
         Message job = std::move(in_hand.at(answered->id));
         in_hand.erase(answered->id);
-        ASSERT_TRUE(agent_->send(late_, job.text(), {.type = "result", .about = &job}));
+        ASSERT_NO_FATAL_FAILURE(send_late(job.text(), {.type = "result", .about = &job}));
         job.done();
         ++finished;
       }

@@ -112,11 +112,13 @@ void serve(int listener, pid_t watched, const std::atomic<bool>& on, BlockingCal
     seccomp_notif request{};
     if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0) continue;  // it was killed
     const bool counts = on.load() && static_cast<pid_t>(request.pid) == watched;
-    if (counts && may_wait(request.data)) note(counted, request.data.nr);
+    const bool is_noted = counts && may_wait(request.data);
     seccomp_notif_resp answer{};
     answer.id = request.id;
     answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     (void)::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    // After the answer: the stopped thread may hold a lock of the allocator.
+    if (is_noted) note(counted, request.data.nr);
   }
 }
 
@@ -128,26 +130,29 @@ std::optional<BlockingCalls> count_blocking_calls(const std::function<void()>& b
   std::atomic<bool> on{false};
   std::atomic<pid_t> thread{0};
   std::atomic<int> begun{kNone};  // the listener
+  std::atomic<bool> is_served{false};
+  // Before the filter is there: under the address sanitizer the start of a thread takes locks, and
+  // the thread under the filter could be stopped while it holds one.
+  std::thread server([&] {
+    is_served.store(true);
+    while (begun.load() == kNone) std::this_thread::yield();
+    if (begun.load() >= 0) serve(begun.load(), thread.load(), on, counted);
+  });
   std::thread runner([&] {
     thread.store(::gettid());
+    while (!is_served.load()) std::this_thread::yield();
     const int listener = install();
-    // SUBTLE: a store alone. A wake-up would wait for a listener that nobody serves yet.
+    // SUBTLE: a store alone. A wake-up would wait for a listener that is not served yet.
     begun.store(listener);
     if (listener < 0) return;
     on.store(true);
     body();
     on.store(false);
   });
-  while (begun.load() == kNone) std::this_thread::yield();
-  const int listener = begun.load();
-  std::thread server;
-  if (listener >= 0) {
-    server = std::thread([&] { serve(listener, thread.load(), on, counted); });
-  }
   runner.join();
-  if (listener < 0) return std::nullopt;
   server.join();
-  ::close(listener);
+  if (begun.load() < 0) return std::nullopt;
+  ::close(begun.load());
   return counted;
 }
 

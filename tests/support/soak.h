@@ -11,4 +11,11 @@ namespace beeline::test {
   return text != nullptr && std::string_view(text) == "1";
 }
 
+// BEELINE_BRIEF=1: the short form of the tests whose many repetitions take minutes under the
+// address sanitizer. The preset asan sets it, the preset asan-all (`make soak`) does not.
+[[nodiscard]] inline bool is_brief() {
+  const char* const text = std::getenv("BEELINE_BRIEF");
+  return text != nullptr && std::string_view(text) == "1";
+}
+
 }  // namespace beeline::test
