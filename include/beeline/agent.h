@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include <beeline/event_loop.h>
 #include <beeline/message.h>
 #include <beeline/payload.h>
+#include <beeline/processes.h>
 #include <beeline/registry.h>
 #include <beeline/request.h>
 #include <beeline/result.h>
@@ -197,9 +197,7 @@ class Agent {
   /// fails, because its receiver dies for example, does not end the others. A request that finds no
   /// room is sent as soon as there is room, and does not hold up the others.
   [[nodiscard]] std::vector<Result<Message>> request_all(
-      std::span<const Request> requests, Deadline deadline = after(kRequestPatience));
-  [[nodiscard]] std::vector<Result<Message>> request_all(
-      std::initializer_list<Request> requests, Deadline deadline = after(kRequestPatience));
+      const std::vector<Request>& requests, Deadline deadline = after(kRequestPatience));
   /// Sends a request and returns. serve() calls `then` once, with the answer or with the error of a
   /// request; meanwhile it handles other messages. Errors: those of a send, at once, and kFull
   /// while kMostOpenQuestions requests have no answer yet. After an error `then` is never called.
@@ -284,6 +282,8 @@ class Agent {
   [[nodiscard]] int fd();
   /// Tasks for children, and those of the parent. See Tasks.
   [[nodiscard]] Tasks tasks();
+  /// Starts children, ends them and waits for their ends. See Processes.
+  [[nodiscard]] Processes processes();
   /// The calls for a loop of your own around fd() that waits nowhere else. See EventLoop.
   [[nodiscard]] EventLoop loop();
 

@@ -288,6 +288,10 @@ struct AttachOptions {
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
   bool start_coordinator = true;
+  /// A process that an agent has spawned (Processes::spawn()) finds a ticket in $BEELINE_TICKET.
+  /// With it an attach under the name of the spawn, or under none, becomes that agent: name, parent
+  /// and role are those of the spawn. False: the ticket is left to another attach.
+  bool use_ticket = true;
   /// Raise the soft limit of open files of this process to its hard one, because each peer takes
   /// four descriptors. A program that uses select() says false: select() aborts at descriptors from
   /// 1,024 on. A child made by fork() has the old limit again; one made by posix_spawn(), vfork(),

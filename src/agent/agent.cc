@@ -185,13 +185,9 @@ Result<Message> Agent::request(const To& to, Payload payload, Deadline deadline,
 Result<Message> Agent::request(const To& to, Payload payload, const SendOptions& options) {
   return request(to, payload, patience(), options);
 }
-std::vector<Result<Message>> Agent::request_all(std::span<const Request> requests,
+std::vector<Result<Message>> Agent::request_all(const std::vector<Request>& requests,
                                                 Deadline deadline) {
   return core_->questions().request_all(requests, deadline);
-}
-std::vector<Result<Message>> Agent::request_all(std::initializer_list<Request> requests,
-                                                Deadline deadline) {
-  return core_->questions().request_all({requests.begin(), requests.size()}, deadline);
 }
 Result<MessageId> Agent::request_then(const To& to, Payload payload, Deadline deadline,
                                       AnswerHandler then, const SendOptions& options) {
@@ -256,6 +252,7 @@ bool Agent::urgent() { return core_->intake().urgent(); }
 int Agent::fd() { return core_->event_fd(); }
 EventLoop Agent::loop() { return EventLoop(core_.get()); }
 Tasks Agent::tasks() { return Tasks(core_.get()); }
+Processes Agent::processes() { return Processes(core_.get()); }
 std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
   return core_->inbox_view().items(limit, filter);
 }

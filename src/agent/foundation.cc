@@ -88,6 +88,13 @@ Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std:
   return limit::TokenBucket(rate, burst);
 }
 
+// A variable of the environment, empty if it is not set. A program that runs with more rights than
+// its caller obeys none.
+std::string variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
 Result<wake::WaitPolicy> wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
@@ -149,6 +156,8 @@ Result<Plan> plan_of(const AttachOptions& options, Foundation& made) {
   plan.request.parent = options.parent;
   plan.request.role = *role;
   plan.request.temporary = options.temporary || options.name.empty();
+  if (options.name == control::kKingName) plan.request.secret = variable("BEELINE_KING");
+  if (options.use_ticket) plan.request.ticket = variable("BEELINE_TICKET");
   return plan;
 }
 
@@ -160,8 +169,9 @@ Result<void> register_agent(const control::AttachRequest& request, Foundation& m
   const auto paths = control::find_hive(options.hive);
   if (!paths) return tl::unexpected(paths.error());
   made.identity.hive = paths->hive;
-  auto client =
-      control::Client::connect({options.hive, options.start_coordinator, options.control_timeout});
+  // A ticket is of a hive that runs: a new one would know nothing of it.
+  const bool may_start = options.start_coordinator && request.ticket.empty();
+  auto client = control::Client::connect({options.hive, may_start, options.control_timeout});
   if (!client) return tl::unexpected(client.error());
   made.client = std::move(*client);
   auto attached = made.client.attach(request);

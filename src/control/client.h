@@ -59,9 +59,9 @@ struct AnnouncedLink : LinkAnnouncement {
   os::UniqueFd bell;       // the owner rings us with it; none unless `foreign`
   os::UniqueFd mine_link;  // none unless `mine`
 };
-using Announcement =
-    std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
-                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement, CameAnnouncement>;
+using Announcement = std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement,
+                                  EndedAnnouncement, ShutdownAnnouncement, DroppedAnnouncement,
+                                  LettersAnnouncement, CameAnnouncement, LifeAnnouncement>;
 
 // One connection, of one thread; only peek_link() may be called by others. Every call has a
 // deadline. A call that fails with kTimeout or kClosed leaves the connection closed(), and the

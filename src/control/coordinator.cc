@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/king.h"
 #include "src/control/records.h"
 #include "src/control/restore.h"
 #include "src/control/server.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/control/bells.h"
+#include "src/control/king.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/tombstones.h"
@@ -77,7 +78,9 @@ void discard_successor(Hive& hive, Agent& agent) {
 Agent* parent_to_tell(Hive& hive, Pid pid) {
   const AgentNode* parent = hive.tree.find(hive.tree.find(pid)->parent);
   const bool lives = parent != nullptr && parent->state != shm::AgentState::kDead;
-  return lives ? hive.registry.agent(parent->pid) : nullptr;
+  Agent* agent = lives ? hive.registry.agent(parent->pid) : nullptr;
+  // A hive without a steward has no process that would ever read what pid 1 is told.
+  return agent != nullptr && agent->pid == kKingPid && !agent->current ? nullptr : agent;
 }
 
 void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died) {
@@ -126,6 +129,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   }
   hive.gate.settle_agent(hive.log, who, os::monotonic_ns());
   if (to_tell) tell_parent(hive, agent, incarnation);
+  tell_watcher(hive, kLifeDied, agent.pid);
   // The agent may have died between publish and wake, and its senders may wait for space.
   hive.ring_peers(agent.pid);
 }

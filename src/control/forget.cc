@@ -31,7 +31,7 @@ Result<Agent*> find_forgettable(Hive& hive, const Caller& caller, const std::str
   }
   const Pid pid = node->pid;
   Agent* agent = hive.registry.agent(pid);
-  if (agent == nullptr) {
+  if (agent == nullptr || pid == kKingPid) {
     return fail(ErrorCode::kDenied, "the coordinator is not forgotten: `beeline down` ends it");
   }
   const std::string who = fmt::format("{} (PID {})", in_quotes(node->name), pid);
@@ -60,6 +60,7 @@ Result<Agent*> find_forgettable(Hive& hive, const Caller& caller, const std::str
 void end_for_good(Hive& hive, Agent& agent, bool purge) {
   BEELINE_CHECK(!agent.current || !agent.current->has_process(), agent.pid, agent.committed());
   agent.temporary = true;
+  agent.ticket.clear();
   agent.purged = purge;
   hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   hive.note_agent(agent);
@@ -93,6 +94,7 @@ void answer_forgets(Hive& hive, Pid pid, std::uint64_t letters) {
 bool may_be_let_go(const Hive& hive, const Agent& agent) {
   const AgentNode* node = hive.tree.find(agent.pid);
   if (node == nullptr || node->state != shm::AgentState::kAway) return false;
+  if (agent.pid == kKingPid || !agent.ticket.empty()) return false;  // a process is about to come
   const std::vector<Pid> children = hive.tree.children(agent.pid);
   return std::all_of(children.begin(), children.end(), [&](Pid child) {
     return hive.tree.find(child)->state == shm::AgentState::kDead;

@@ -1,11 +1,14 @@
 #include "src/control/hive.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "src/control/king.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
 #include "src/wake/bell.h"
@@ -43,6 +46,7 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.purged = agent.purged;
   record.letters_then = agent.letters_then;
   record.untold_ends = agent.untold_ends;
+  record.ticket = agent.ticket;
   return record;
 }
 
@@ -132,10 +136,15 @@ void Hive::drop_link(shm::LinkKey key) {
 void Hive::refresh_word(const Agent& agent) {
   const AgentNode* node = tree.find(agent.pid);
   const bool dead = node->state == shm::AgentState::kDead;
-  const shm::AgentState now = dead ? shm::AgentState::kDead : state_of(agent);
+  shm::AgentState now = dead ? shm::AgentState::kDead : state_of(agent);
+  shm::Incarnation life = agent.committed();
+  if (is_alone(*this, agent)) {
+    now = shm::AgentState::kRunning;
+    life = shm::Incarnation(directory.epoch());
+  }
   tree.set_state(agent.pid, now);
   if (!agent.placed) return;
-  directory.set_word(agent.index, {agent.committed(), now});
+  directory.set_word(agent.index, {life, now});
 }
 
 void Hive::refresh_record(const Agent& agent) {
@@ -148,6 +157,7 @@ void Hive::refresh_record(const Agent& agent) {
   record.role = static_cast<std::uint32_t>(node->role);
   record.flags = agent.temporary ? shm::kRecordTemporary : 0;
   record.os_pid = life != nullptr ? static_cast<std::uint32_t>(life->os_pid) : 0;
+  if (agent.pid == kKingPid) record.os_pid = static_cast<std::uint32_t>(::getpid());
   record.uid = agent.uid;
   record.attached_ns = agent.attached_ns;
   record.restarts = agent.restarts;

@@ -113,6 +113,13 @@ struct Hearing {
 struct Downfall {
   bool has_begun = false;
   std::string reason;
+  std::int64_t wait_until_ns = 0;  // for pid 1, which ends its processes first; 0: nobody asked yet
+};
+
+// Pid 1: this coordinator, and the mailbox of a steward.
+struct KingState {
+  std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
+  std::uint64_t watcher = 0;     // the connection that hears of all lives; 0: none
 };
 
 // A tool that waits until the agent that it asked to forget is taken over.
@@ -130,6 +137,7 @@ struct HiveFacts {
   std::uint64_t restarts = 0;
   pid_t keeper_pid = 0;
   std::uint64_t max_payload_bytes = 0;
+  std::string king_secret;  // of the steward; empty: this installation has none
 };
 
 struct Hive {
@@ -163,7 +171,7 @@ struct Hive {
   std::vector<Fence> fences;
   Hearing hearing;
   std::map<shm::Incarnation, Fades> fades;  // by the life that waits
-  std::uint64_t started_ns = 0;             // this coordinator, CLOCK_REALTIME
+  KingState king;
   shm::Incarnation last_incarnation{};
   std::uint64_t quarantined_links = 0;  // since the keeper was started
   Downfall down;

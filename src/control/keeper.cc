@@ -10,14 +10,20 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <initializer_list>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "src/control/king.h"
+#include "src/control/program_check.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
+#include "src/os/process.h"
 #include "src/os/uninterrupted.h"
 
 namespace beeline::control {
@@ -29,8 +35,25 @@ constexpr std::chrono::seconds kBackOff{1};
 constexpr std::chrono::milliseconds kShortPause{10};
 constexpr std::int64_t kTellAgainNs = 100'000'000;
 constexpr std::int64_t kDownNs = 3'000'000'000;
+constexpr std::int64_t kDownWithStewardNs = 20'000'000'000;  // it ends its processes first
+constexpr std::int64_t kLastOfStewardNs = 2'000'000'000;
 constexpr std::chrono::seconds kLastWait{2};
 constexpr std::size_t kMaxRecordBytes = 128 * 1024;
+
+// A descriptor for these signals, which are blocked from now on.
+os::UniqueFd signals_as_fd(std::initializer_list<int> numbers) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : numbers) ::sigaddset(&set, number);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return os::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// The program of the steward beside ours; empty if there is none that may be trusted.
+std::string find_steward() {
+  auto program = check_program(os::executable_directory() + '/' + kStewardProgram);
+  return program && *program ? std::move(**program) : std::string();
+}
 
 }  // namespace
 
@@ -41,12 +64,19 @@ Result<Keeper> Keeper::open(KeeperOptions options, HiveFiles& files) {
   keeper.facts_.since_boot_us = static_cast<std::uint64_t>(os::boot_us());
   keeper.facts_.keeper_pid = ::getpid();
   keeper.facts_.max_payload_bytes = keeper.options_.max_payload_bytes;
-  sigset_t ending;
-  ::sigemptyset(&ending);
-  for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&ending, number);
-  ::sigprocmask(SIG_BLOCK, &ending, nullptr);
-  keeper.signals_.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!keeper.signals_.valid()) return os::system_failure("cannot make a signalfd");
+  keeper.signals_ = signals_as_fd({SIGTERM, SIGINT});
+  keeper.ends_ = signals_as_fd({SIGCHLD});
+  if (!keeper.signals_.valid() || !keeper.ends_.valid()) {
+    return os::system_failure("cannot make a signalfd");
+  }
+  if (std::string program = find_steward(); !program.empty()) {
+    auto secret = make_secret();
+    if (!secret) return tl::unexpected(std::move(secret.error()));
+    keeper.facts_.king_secret = *secret;
+    keeper.steward_ = StewardProcess({std::move(program), keeper.facts_.paths.hive,
+                                      keeper.facts_.paths.directory + "/steward",
+                                      std::move(*secret), keeper.options_.coordinator.log_fd});
+  }
   const auto occupied =
       files.occupy(keeper.facts_.since, keeper.log_, keeper.options_.coordinator.log_path);
   if (!occupied) return tl::unexpected(occupied.error());
@@ -65,7 +95,9 @@ Result<void> Keeper::start_coordinator() {
     ends->first.close();
     socket_.close();
     signals_.reset();
+    ends_.reset();
     child_pidfd_.reset();
+    steward_.forget();
     files_->release();
     if (store_) store_->forget();
     if (options_.on_fork) options_.on_fork();
@@ -125,18 +157,22 @@ Result<void> Keeper::run() {
 }
 
 void Keeper::wait_for_events() {
-  const std::array<int, 4> fds{socket_.fd(), signals_.get(), child_pidfd_.get(),
-                               files_->watch_fd()};
+  constexpr std::size_t kEnds = 4;
+  const std::array<int, 6> fds{socket_.fd(),       signals_.get(), child_pidfd_.get(),
+                               files_->watch_fd(), ends_.get(),    steward_.fd()};
   auto timeout = std::chrono::nanoseconds::max();
   if (kill_at_ns_ != 0 || ready_) {
     std::int64_t until_ns = kill_at_ns_ != 0 ? kill_at_ns_ : files_->next_look_ns();
     if (tell_at_ns_ != 0) until_ns = std::min(until_ns, tell_at_ns_);
+    if (steward_.next_ns() != 0) until_ns = std::min(until_ns, steward_.next_ns());
     timeout = std::chrono::nanoseconds(until_ns - os::monotonic_ns());
   }
-  (void)os::poll_readable(fds, timeout);
+  const std::vector<std::size_t> ready = os::poll_readable(fds, timeout);
   files_->notice();
   drain();
   read_signal();
+  if (std::find(ready.begin(), ready.end(), kEnds) != ready.end()) reap();
+  steward_.turn(log_);
   if (ready_ && !quit_ && os::monotonic_ns() >= files_->next_look_ns()) mend_files();
   if (tell_at_ns_ != 0 && os::monotonic_ns() >= tell_at_ns_) tell_files();
   if (kill_at_ns_ != 0 && os::monotonic_ns() >= kill_at_ns_) {
@@ -212,6 +248,8 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
     last_words_ = text.substr(sizeof(kFailedVerb) - 1);
   } else if (text == kFilesVerb) {
     tell_at_ns_ = os::monotonic_ns() + kTellAgainNs;
+  } else if (text == kStewardVerb) {
+    if (kill_at_ns_ == 0) steward_.call(log_);
   } else if (text == kQuitVerb) {
     quit_ = true;
   }
@@ -221,8 +259,24 @@ void Keeper::read_signal() {
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
   log_.info("keeper_signal", "signal={}", info.ssi_signo);
-  if (kill_at_ns_ == 0) kill_at_ns_ = os::monotonic_ns() + kDownNs;
+  if (kill_at_ns_ == 0) {
+    kill_at_ns_ = os::monotonic_ns() + (steward_.is_running() ? kDownWithStewardNs : kDownNs);
+  }
   if (socket_.valid()) (void)socket_.try_send(kDownVerb);
+}
+
+void Keeper::reap() {
+  signalfd_siginfo info{};
+  while (::read(ends_.get(), &info, sizeof(info)) == sizeof(info)) continue;
+  for (;;) {
+    siginfo_t next{};
+    if (::waitid(P_ALL, 0, &next, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    // The end of the coordinator is dealt with elsewhere; those behind it come after that.
+    if (next.si_pid == 0 || next.si_pid == child_) return;
+    int status = 0;
+    if (::waitpid(next.si_pid, &status, WNOHANG) != next.si_pid) return;
+    steward_.ended(next.si_pid, status, log_);
+  }
 }
 
 Result<void> Keeper::after_death() {
@@ -241,6 +295,8 @@ Result<void> Keeper::after_death() {
   deaths_ns_.push_back(now_ns);
   while (now_ns - deaths_ns_.front() > kQuickNs) deaths_ns_.pop_front();
   if (deaths_ns_.size() > kMaxQuickDeaths) (void)os::wait_readable(signals_.get(), kBackOff);
+  child_ = 0;
+  reap();
   mend_files();
   restart_coordinator();
   return {};
@@ -265,6 +321,7 @@ void Keeper::finish() {
     (void)options_.manager->say("STOPPING=1");
     store_->clear();
   }
+  steward_.end(kLastOfStewardNs);
   files_->remove(log_);
   socket_.close();  // the coordinator ends when it sees this
   files_->listener().close();

@@ -21,6 +21,7 @@
 #include "src/control/keeper_table.h"
 #include "src/control/log.h"
 #include "src/control/service_manager.h"
+#include "src/control/steward_process.h"
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
 
@@ -68,6 +69,8 @@ class Keeper {
   void drain();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();
+  // Reaps adopted processes, and the steward.
+  void reap();
   Result<void> after_death();
   void end_child();
   void finish();
@@ -78,6 +81,8 @@ class Keeper {
   HiveFacts facts_;
   os::PacketSocket socket_;  // to the coordinator
   os::UniqueFd signals_;
+  os::UniqueFd ends_;  // a signalfd that tells of ends of children
+  StewardProcess steward_;
   os::UniqueFd child_pidfd_;
   pid_t child_ = 0;
   KeptTable table_;

@@ -10,6 +10,7 @@
 #include "src/control/admission.h"
 #include "src/control/bells.h"
 #include "src/control/foreign_check.h"
+#include "src/control/king.h"
 #include "src/control/records.h"
 #include "src/control/routing.h"
 #include "src/control/tombstones.h"
@@ -214,6 +215,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
                     .opened_ns = os::coarse_ns()};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));
+    if (request.to == kKingPid) call_steward(hive);
   }
   const bool freed = *may_send && !link->may_send;
   if (freed) {

@@ -10,9 +10,11 @@
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/identity.h"
+#include "src/control/king.h"
 #include "src/control/links.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
+#include "src/control/new_agent.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
@@ -21,7 +23,7 @@
 namespace beeline::control {
 namespace {
 
-Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
+Result<void> check_attach(const Hive& hive, const Caller& caller, const AttachRequest& request) {
   if (caller.pid != kNoPid) {
     return fail(
         ErrorCode::kInvalid,
@@ -33,6 +35,7 @@ Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
                             "same version of Beeline",
                             in_quotes(request.layout.substr(0, 16)), kLayoutVersion));
   }
+  if (!request.secret.empty()) return check_secret(hive, request.secret);
   if (request.role == Role::kKernel) {
     return fail(ErrorCode::kDenied, "the role kernel belongs to the coordinator");
   }
@@ -98,62 +101,6 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   life->pidfd = std::move(pidfd);
   life->session = caller.session;
   return life;
-}
-
-// The next pid. The keeper knows the reserved pids as well: its number counts if the file is lost
-// or broken.
-Result<Pid> take_pid(Hive& hive) {
-  auto pid = hive.state.take_pid();
-  hive.state.report(hive.log);
-  const Pid reserved = hive.state.reserved();
-  if (!pid || reserved == hive.kept_pids) return pid;
-  // Warn once for each block, so that a newly begun log says it, too.
-  if (hive.state.is_nearly_used_up()) {
-    hive.log.warn("numbers_run_out",
-                  "used={} left={} text=\"each new name and each temporary agent "
-                  "takes one for good: end the hive in time and start a new one\"",
-                  hive.state.used(), hive.state.left());
-  }
-  if (auto kept = hive.keeper.keep(kPidsKey, build_number(reserved), {}); !kept) {
-    return tl::unexpected(kept.error());
-  }
-  hive.kept_pids = reserved;
-  return pid;
-}
-
-Result<Agent*> make_agent(Hive& hive, const Caller& caller, const AttachRequest& request,
-                          Pid parent) {
-  if (auto admitted = admit_agent(hive, caller.uid, request.temporary); !admitted) {
-    return tl::unexpected(std::move(admitted.error()));
-  }
-  const auto index = hive.directory.take_index();
-  if (!index) return tl::unexpected(index.error());
-  const auto pid = take_pid(hive);
-  if (!pid) {
-    hive.directory.give_back(*index);
-    return tl::unexpected(pid.error());
-  }
-  AgentNode node;
-  node.pid = *pid;
-  node.parent = parent;
-  node.role = request.role;
-  node.uid = caller.uid;
-  node.name =
-      request.name.empty() ? fmt::format("{}-{}", to_string(request.role), *pid) : request.name;
-  hive.tree.add(std::move(node));
-  Agent agent;
-  agent.pid = *pid;
-  agent.index = *index;
-  agent.uid = caller.uid;
-  agent.temporary = request.temporary;
-  agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
-  return &hive.registry.add_agent(std::move(agent));
-}
-
-void forget_new_agent(Hive& hive, Agent& agent) {
-  hive.tree.remove(agent.pid);
-  hive.give_up_place(agent);
-  hive.registry.remove_agent(agent.pid);
 }
 
 // True if the agent is the one that this life waits for.
@@ -270,11 +217,14 @@ Result<void> commit(Hive& hive, Agent& agent) {
   life.ready = true;
   const bool temporary_before = std::exchange(agent.temporary, life.temporary);
   const std::uint64_t restarts_before = agent.restarts;
+  // Only now: if this coordinator ends over an attach, the process repeats it with its ticket.
+  std::string ticket = std::exchange(agent.ticket, {});
   if (before != shm::kNoIncarnation) ++agent.restarts;
   if (auto kept = hive.keep_ready(agent, life); !kept) {
     life.ready = false;
     agent.temporary = temporary_before;
     agent.restarts = restarts_before;
+    agent.ticket = std::move(ticket);
     return kept;
   }
   agent.current = std::exchange(agent.successor, nullptr);
@@ -288,6 +238,7 @@ Result<void> commit(Hive& hive, Agent& agent) {
     hive.publish_records();
   }
   hive.ring_peers(agent.pid);
+  tell_watcher(hive, kLifeReady, agent.pid);
   if (hive.may_log_life(agent.pid, life.uid, "ready")) {
     hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
                   in_quotes(hive.tree.find(agent.pid)->name), agent.committed().value(),
@@ -301,7 +252,14 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   AttachRequest request = wanted;
   // No agent could ever take over an agent without a name.
   request.temporary |= request.name.empty();
-  if (auto good = check_attach(caller, request); !good) return good;
+  if (auto good = check_attach(hive, caller, request); !good) return good;
+  if (!request.secret.empty()) request.name = kKingName;
+  const auto reserved = agent_of_ticket(hive, caller, request);
+  if (!reserved) return tl::unexpected(reserved.error());
+  if (*reserved != nullptr) {
+    request.name = hive.tree.find((*reserved)->pid)->name;
+    request.temporary = false;
+  }
   auto pidfd = identify(caller, request.pidfd, fds);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
   const auto away = find_away(hive, caller, request.name, (*pidfd)->get());
@@ -311,7 +269,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   if (fresh) {
     const auto parent = find_parent(hive, caller, request.parent);
     if (!parent) return tl::unexpected(parent.error());
-    auto made = make_agent(hive, caller, request, *parent);
+    auto made = make_agent(hive, caller.uid, request, *parent);
     if (!made) return tl::unexpected(std::move(made.error()));
     agent = *made;
   }

@@ -14,6 +14,7 @@
 #include "src/control/forget.h"
 #include "src/control/history.h"
 #include "src/control/identity.h"
+#include "src/control/king.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
@@ -89,6 +90,7 @@ Result<void> do_escalate(Call& call, const EscalateRequest& request) {
     return fail(ErrorCode::kNoMemory,
                 "the log of the coordinator takes nothing more: its disk may be full");
   }
+  tell_watcher(call.hive, kLifeEscalated, call.caller.pid, request.text.substr(0, kMaxLoggedText));
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }
@@ -100,14 +102,6 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   entry.name = node.name;
   entry.role = node.role;
   entry.state = node.state;
-  if (agent == nullptr) {  // the king
-    entry.incarnation = shm::Incarnation(hive.directory.epoch());
-    entry.os_pid = ::getpid();
-    entry.uid = ::geteuid();
-    entry.attached_ns = hive.started_ns;
-    entry.restarts = hive.facts.restarts;
-    return entry;
-  }
   entry.index = agent->index;
   entry.incarnation = agent->committed();
   entry.uid = agent->uid;
@@ -115,6 +109,13 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   entry.attached_ns = agent->attached_ns;
   entry.restarts = agent->restarts;
   const Life* life = agent->living();
+  // The coordinator is there whether or not a steward is.
+  if (agent->pid == kKingPid) {
+    entry.os_pid = ::getpid();
+    entry.state = shm::AgentState::kRunning;
+    if (is_alone(hive, *agent)) entry.incarnation = shm::Incarnation(hive.directory.epoch());
+    return entry;
+  }
   if (life == nullptr) {
     if (agent->current) entry.away_ns = static_cast<std::uint64_t>(agent->current->ended_ns);
     return entry;
@@ -158,8 +159,9 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   answer.epoch = hive.directory.epoch();
   for (const auto& [pid, node] : hive.tree.nodes()) {
     answer.agents += node.state == shm::AgentState::kDead ? 0 : 1;
-    answer.running += node.state == shm::AgentState::kRunning ? 1 : 0;
-    answer.away += node.state == shm::AgentState::kAway ? 1 : 0;
+    const bool is_king = pid == kKingPid;
+    answer.running += is_king || node.state == shm::AgentState::kRunning ? 1 : 0;
+    answer.away += !is_king && node.state == shm::AgentState::kAway ? 1 : 0;
   }
   answer.links = hive.registry.link_count();
   answer.clients = hive.outbox.client_count();
@@ -202,13 +204,18 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
   return {};
 }
 
-Result<void> do_down(Call& call, const DownRequest&) {
+Result<void> do_down(Call& call, const DownRequest& request) {
   if (!is_trusted(call.caller)) {
     return fail(ErrorCode::kDenied,
                 fmt::format("uid {} may not end a hive of uid {}", call.caller.uid, ::geteuid()));
   }
-  call.hive.down.has_begun = true;
-  call.hive.down.reason = fmt::format("asked by process {}", call.caller.os_pid);
+  if (request.secret.empty()) {
+    end_hive(call.hive, fmt::format("asked by process {}", call.caller.os_pid));
+  } else if (auto good = check_secret(call.hive, request.secret); !good) {
+    return good;
+  } else if (call.hive.down.wait_until_ns != 0) {
+    call.hive.down.has_begun = true;
+  }
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }
@@ -236,6 +243,13 @@ Result<void> do_history(Call& call, const HistoryRequest& request) {
 }
 Result<void> do_record(Call& call, const RecordRequest&) {
   return keep_history(call.hive, call.caller, call.seq, std::move(call.fds));
+}
+
+Result<void> do_reserve(Call& call, const ReserveRequest& request) {
+  return reserve(call.hive, call.caller, call.seq, request);
+}
+Result<void> do_watch(Call& call, const WatchRequest& request) {
+  return watch_lives(call.hive, call.caller, call.seq, request);
 }
 
 // ---- The table ----------------------------------------------------------------------------------
@@ -278,6 +292,8 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"await", true, row<AwaitRequest, do_await>},
     {"history", false, row<HistoryRequest, do_history>},
     {"record", true, row<RecordRequest, do_record>},
+    {"reserve", false, row<ReserveRequest, do_reserve>},
+    {"watch", false, row<WatchRequest, do_watch>},
 }};
 
 // After an attach or a resume an agent maps our directory before any other request, so from its

@@ -64,6 +64,10 @@ class Fields {
     }
     return *field->get_ptr<const std::string*>();
   }
+  // Empty if there is none: an earlier version wrote the record.
+  std::string new_text(const char* name) {
+    return find(name) == nullptr ? std::string() : text(name);
+  }
   [[nodiscard]] bool good() const { return good_; }
 
  private:
@@ -141,7 +145,8 @@ std::string build(const LifeRecord& record) {
                       {"taken_over", record.taken_over},
                       {"purged", record.purged},
                       {"letters_then", record.letters_then},
-                      {"untold_ends", numbers_of(record.untold_ends)}});
+                      {"untold_ends", numbers_of(record.untold_ends)},
+                      {"ticket", record.ticket}});
 }
 
 std::string build(const LinkRecord& record) {
@@ -191,6 +196,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.purged = fields.flag("purged");
   record.letters_then = fields.number<std::uint64_t>("letters_then");
   record.untold_ends = fields.incarnations("untold_ends");
+  record.ticket = fields.new_text("ticket");
   if (!fields.good() || !role) return broken("life", text);
   return record;
 }

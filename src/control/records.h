@@ -55,6 +55,7 @@ struct LifeRecord {
   bool purged = false;                        // see registry.h
   std::uint64_t letters_then = 0;             // see registry.h
   std::vector<shm::Incarnation> untold_ends;  // the agent: see registry.h
+  std::string ticket;                         // the agent: see registry.h
 };
 
 // fds: the link.

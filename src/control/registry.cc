@@ -25,6 +25,7 @@ void Registry::remove_agent(Pid pid) {
 
 void Registry::set_placed(Agent& agent, bool placed) {
   if (std::exchange(agent.placed, placed) == placed) return;
+  if (agent.pid == kKingPid) return;  // it counts in no user's share
   const auto count = [&](Resource resource, std::size_t fds) {
     return placed ? shares_.take(agent.uid, resource, fds)
                   : shares_.give_back(agent.uid, resource, fds);

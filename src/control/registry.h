@@ -76,7 +76,8 @@ struct Agent {
                                    // included
   std::uint64_t attached_ns = 0;   // CLOCK_REALTIME
   std::uint64_t restarts = 0;      // lives before this one
-  // A life that ended before any was ready; its record is the agent's.
+  std::string ticket;              // of the process for which it is reserved; empty: none
+  // A life that ended before any was ready, or a reservation; its record is the agent's.
   shm::Incarnation placeholder{};
   std::unique_ptr<Life> current;    // the life that owns the home in use; null before the first is
                                     // ready

@@ -1,7 +1,5 @@
 #include "src/control/restore.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -16,7 +14,6 @@
 #include "src/control/links.h"
 #include "src/control/records.h"
 #include "src/control/tombstones.h"
-#include "src/os/clock.h"
 
 namespace beeline::control {
 namespace {
@@ -100,7 +97,22 @@ bool restore_place(Hive& hive, Agent& agent) {
   return false;
 }
 
+void watch_processes(Hive& hive, const Agent& agent) {
+  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
+    if (life != nullptr && !life->ended) hive.outbox.watch(*life, agent.pid);
+  }
+}
+
+// Pid 1 is there already: only its lives are restored.
+void restore_king(Hive& hive, std::vector<KeptLife>& lives) {
+  Agent& king = *hive.registry.agent(kKingPid);
+  restore_lives(hive, king, lives);
+  hive.refresh(king);
+  watch_processes(hive, king);
+}
+
 void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
+  if (pid == kKingPid) return restore_king(hive, lives);
   const LifeRecord newest =
       std::max_element(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
         return a.record.incarnation < b.record.incarnation;
@@ -130,6 +142,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;
   made.untold_ends = newest.untold_ends;
+  made.ticket = newest.ticket;
   hive.dead_letters.restore_total(made.letters_then);
   Agent& agent = hive.registry.add_agent(std::move(made));
   restore_lives(hive, agent, lives);
@@ -139,9 +152,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
     if (!agent.taken_over) hive.takeovers.push_back(pid);
   }
   hive.refresh(agent);
-  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
-    if (life != nullptr && !life->ended) hive.outbox.watch(*life, pid);
-  }
+  watch_processes(hive, agent);
 }
 
 // Restores dead agents that were taken over: they hold a place only if they have children.
@@ -257,25 +268,6 @@ void restore_untold(Hive& hive) {
 
 }  // namespace
 
-void add_king(Hive& hive) {
-  const auto index = hive.directory.take_index();
-  if (!index) return;
-  hive.tree.add({kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning,
-                 ::geteuid()});
-  shm::AgentRecord record{};
-  record.pid = kKingPid;
-  record.role = static_cast<std::uint32_t>(Role::kKernel);
-  record.os_pid = static_cast<std::uint32_t>(::getpid());
-  record.uid = ::geteuid();
-  hive.started_ns = static_cast<std::uint64_t>(os::realtime_ns());
-  record.attached_ns = hive.started_ns;
-  record.restarts = hive.facts.restarts;
-  kKingName.copy(record.name, sizeof(record.name));
-  hive.directory.set_record(*index, record);
-  hive.directory.set_word(*index,
-                          {shm::Incarnation(hive.directory.epoch()), shm::AgentState::kRunning});
-}
-
 void restore(Hive& hive, KeptTable table) {
   std::map<Pid, std::vector<KeptLife>> lives;
   for (auto& [key, kept] : table) {
@@ -293,6 +285,7 @@ void restore(Hive& hive, KeptTable table) {
   restore_histories(hive, table);
   hive.quarantined_links = kept_number(table, kEndedLinksKey);
   restore_pairs(hive, table);
+  hive.refresh_word(*hive.registry.agent(kKingPid));  // its links are known now
   restore_untold(hive);
   restore_dead(hive);
   hive.publish_records();
@@ -300,7 +293,7 @@ void restore(Hive& hive, KeptTable table) {
     if (agent.current) hive.ring(*agent.current);
     if (agent.successor) hive.ring(*agent.successor);
   }
-  hive.log.info("restored", "agents={} links={}", hive.registry.agents().size(),
+  hive.log.info("restored", "agents={} links={}", hive.registry.agents().size() - 1,
                 hive.registry.link_count());
 }
 

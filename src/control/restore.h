@@ -5,9 +5,6 @@
 
 namespace beeline::control {
 
-// Puts the king into an empty hive.
-void add_king(Hive& hive);
-
 // Rebuilds a hive from the keeper's table after the last coordinator died. For each agent the
 // newest home that was recorded as ready counts. Ends with a complete directory, and rings every
 // agent. Deaths meanwhile show as readable pidfds.

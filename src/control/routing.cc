@@ -87,6 +87,9 @@ Verdict route(const Tree& tree, Pid from, Pid to) {
   if (receiver->state == shm::AgentState::kDead) {
     return deny(Rule::kDead, fmt::format("receiver PID {} is dead", to));
   }
+  if (to == kKingPid && tree.king_listens()) {
+    return {true, Rule::kKing, fmt::format("PID {} takes requests of every agent", to), to};
+  }
   if (sender->role == Role::kTask && sender->parent != to) {
     return deny(Rule::kTaskToParentOnly,
                 fmt::format("task (PID {}) can only send to its parent (PID {}), not PID {}", from,

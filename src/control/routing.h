@@ -15,7 +15,7 @@ enum class Rule : std::uint8_t {
   kNoAgent,           // denied: the receiver is not in the tree
   kDeadSender,        // denied: the sender has ended
   kDead,              // denied: the receiver has ended
-  kKing,              // denied: the coordinator takes no messages
+  kKing,              // the receiver is pid 1: allowed if the hive has a steward
   kTaskToParentOnly,  // denied: a task sends to its parent alone
   kNoCommonAncestor,  // denied: the two are in different trees
   kSelf,              // allowed

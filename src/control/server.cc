@@ -16,6 +16,7 @@
 #include "src/control/death.h"
 #include "src/control/forget.h"
 #include "src/control/keeper_table.h"
+#include "src/control/king.h"
 #include "src/control/links.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -87,6 +88,7 @@ int Server::run(Hive& hive) {
     next_ns = earlier(end_overdue(hive, now_ns), hive.gate.settle(log_, now_ns));
     next_ns = earlier(next_ns, drop_silent(now_ns));
     next_ns = earlier(next_ns, plan_looks(hive, now_ns));
+    next_ns = earlier(next_ns, end_waiting(hive, now_ns));
     busy = takeover_.step(hive);
     catch_up();
     busy = busy || !doomed_.empty() || !turns_.empty() || fds_settled_;
@@ -185,9 +187,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case Source::kSignal: {
       signalfd_siginfo info{};
       if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
-      hive_->down.has_begun = true;
-      hive_->down.reason = fmt::format("signal {}", info.ssi_signo);
-      return;
+      return end_hive(*hive_, fmt::format("signal {}", info.ssi_signo));
     }
     case Source::kSession: {
       const auto found = sessions_.find(id);
@@ -233,8 +233,7 @@ void Server::read_keeper() {
     if (!packet) keeper_state_.is_lost = packet.error().code == ErrorCode::kClosed;
     if (!packet || !*packet) break;
     if ((*packet)->text == kDownVerb) {
-      hive_->down.has_begun = true;
-      hive_->down.reason = "the keeper was told to end";
+      end_hive(*hive_, "the keeper was told to end");
     } else if ((*packet)->text == kFilesVerb) {
       follow_files(std::move(**packet));
     }

@@ -14,6 +14,7 @@
 #include "src/control/admission.h"
 #include "src/control/death.h"
 #include "src/control/keeper_table.h"
+#include "src/control/king.h"
 #include "src/control/letters.h"
 #include "src/control/operations.h"
 #include "src/control/server.h"
@@ -260,6 +261,7 @@ void Server::close_doomed() {
     if (session->is_counted) shares.give_back(session->caller.uid, Resource::kConnections, 1);
     close(*session);
     forget_session(*hive_, id);
+    forget_watcher(*hive_, id);
     if (session->caller.pid != kNoPid) {
       lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/control/king.h"
 #include "src/os/clock.h"
 
 namespace beeline::control {
@@ -15,6 +16,7 @@ void forget(Hive& hive, Pid pid) {
   if (agent == nullptr) return;
   const std::vector<Pid> children = hive.tree.children(pid);
   const Pid parent_pid = hive.tree.find(pid)->parent;
+  tell_watcher(hive, kLifeRemoved, pid);
   hive.tree.remove(pid);
   for (const Pid child : children) {
     if (const Agent* orphan = hive.registry.agent(child)) {

@@ -48,6 +48,10 @@ class Tree {
   // Removes a node; its children go to its parent. False if there is none.
   bool remove(Pid pid);
 
+  // Says if pid 1 takes messages. At first it takes none.
+  void let_king_listen(bool listens) noexcept { king_listens_ = listens; }
+  [[nodiscard]] bool king_listens() const noexcept { return king_listens_; }
+
   // False if there is no such node.
   bool set_state(Pid pid, shm::AgentState state);
 
@@ -78,6 +82,7 @@ class Tree {
   // The chain of a pid, itself first; empty if it is unknown.
   [[nodiscard]] std::vector<Pid> chain(Pid pid) const;
 
+  bool king_listens_ = false;
   std::map<Pid, AgentNode> nodes_;
   std::set<std::pair<Pid, Pid>> children_;              // parent, child
   std::multimap<std::string, Pid, std::less<>> names_;  // name -> holders

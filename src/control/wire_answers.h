@@ -163,9 +163,15 @@ struct HistoryAnswer {
   std::uint64_t most = 0;  // how many it holds at most
 };
 
+struct ReservedAnswer {
+  Pid pid = kNoPid;
+  std::string name;
+  std::string ticket;
+};
+
 using Answer = std::variant<OkAnswer, ErrorAnswer, AttachedAnswer, OpenedAnswer, ResumedAnswer,
                             ListAnswer, LinksAnswer, StatusAnswer, RouteAnswer, LettersAnswer,
-                            KeptLettersAnswer, KeptLetterAnswer, HistoryAnswer>;
+                            KeptLettersAnswer, KeptLetterAnswer, HistoryAnswer, ReservedAnswer>;
 
 // ---- Announcements, from the coordinator to an agent --------------------------------------------
 
@@ -240,8 +246,25 @@ struct CameAnnouncement {
   std::string name;  // the name that was waited for
 };
 
-using AnnouncedValue =
-    std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
-                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement, CameAnnouncement>;
+inline constexpr std::string_view kLifeReady = "ready";
+inline constexpr std::string_view kLifeDied = "died";
+inline constexpr std::string_view kLifeRemoved = "removed";
+inline constexpr std::string_view kLifeEscalated = "escalated";
+inline constexpr std::string_view kHiveEnds = "ending";
+
+// To the connection of pid 1 that watches: something happened to an agent, or the hive is about to
+// end and waits for pid 1.
+struct LifeAnnouncement {
+  std::string what;  // one of the words above
+  Pid pid = kNoPid;
+  Pid parent = kNoPid;
+  std::string name;
+  bool dead = false;  // finally
+  std::string text;   // of an escalation
+};
+
+using AnnouncedValue = std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement,
+                                    EndedAnnouncement, ShutdownAnnouncement, DroppedAnnouncement,
+                                    LettersAnnouncement, CameAnnouncement, LifeAnnouncement>;
 
 }  // namespace beeline::control

@@ -16,6 +16,8 @@ void fields(V& v, AttachRequest& r) {
   v.maybe("role", r.role);
   v.maybe("temporary", r.temporary);
   v.maybe("pidfd", r.pidfd);
+  v.maybe("ticket", r.ticket);
+  v.maybe("secret", r.secret);
 }
 template <typename V>
 void fields(V& v, ProvideRequest& r) {
@@ -90,7 +92,9 @@ void fields(V& v, RouteRequest& r) {
   v("to", r.to);
 }
 template <typename V>
-void fields(V&, DownRequest&) {}
+void fields(V& v, DownRequest& r) {
+  v.maybe("secret", r.secret);
+}
 template <typename V>
 void fields(V&, OkAnswer&) {}
 template <typename V>
@@ -307,6 +311,34 @@ void fields(V& v, AwaitRequest& r) {
 template <typename V>
 void fields(V& v, HistoryRequest& r) {
   v.maybe("level", r.level);
+}
+template <typename V>
+void fields(V& v, ReserveRequest& r) {
+  v("secret", r.secret);
+  v.maybe("pid", r.pid);
+  v.maybe("name", r.name);
+  v.maybe("parent", r.parent);
+  v.maybe("role", r.role);
+  v.maybe("uid", r.uid);
+}
+template <typename V>
+void fields(V& v, WatchRequest& r) {
+  v("secret", r.secret);
+}
+template <typename V>
+void fields(V& v, ReservedAnswer& r) {
+  v("pid", r.pid);
+  v("name", r.name);
+  v("ticket", r.ticket);
+}
+template <typename V>
+void fields(V& v, LifeAnnouncement& r) {
+  v("what", r.what);
+  v.maybe("pid", r.pid);
+  v.maybe("parent", r.parent);
+  v.maybe("name", r.name);
+  v.maybe("dead", r.dead);
+  v.maybe("text", r.text);
 }
 template <typename V>
 void fields(V& /*v*/, RecordRequest& /*r*/) {}

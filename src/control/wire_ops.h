@@ -87,6 +87,14 @@ inline constexpr std::string_view kOp<HistoryRequest> = "history";
 template <>
 inline constexpr std::string_view kOp<RecordRequest> = "record";
 template <>
+inline constexpr std::string_view kOp<ReserveRequest> = "reserve";
+template <>
+inline constexpr std::string_view kOp<WatchRequest> = "watch";
+template <>
+inline constexpr std::string_view kOp<ReservedAnswer> = "reserved";
+template <>
+inline constexpr std::string_view kOp<LifeAnnouncement> = "life";
+template <>
 inline constexpr std::string_view kOp<HistoryAnswer> = "history";
 template <>
 inline constexpr std::string_view kOp<LettersAnswer> = "letters";

@@ -27,6 +27,8 @@ struct AttachRequest {
   Role role = Role::kAgent;
   bool temporary = false;  // finally dead when its process dies or detaches
   bool pidfd = false;
+  std::string ticket;  // of a reserved agent; counts if `name` is its name or empty
+  std::string secret;  // the keeper's, for the name of the king
 };
 
 // Gives the coordinator home, status page and eventfd. `ready` true includes a `ready`.
@@ -114,7 +116,10 @@ struct RouteRequest {
   std::string from;
   std::string to;
 };
-struct DownRequest {};
+// `secret`: from pid 1, all processes of the hive have ended.
+struct DownRequest {
+  std::string secret;
+};
 // Ends an agent for good that is away, that is without a process. Answered by `letters`.
 struct ForgetRequest {
   std::string name;    // or a pid in decimal
@@ -157,11 +162,26 @@ struct HistoryRequest {
 // the answer. fds: the history.
 struct RecordRequest {};
 
+// From pid 1, over any connection. Reserves an agent for a process that is about to start.
+struct ReserveRequest {
+  std::string secret;
+  Pid pid = kNoPid;  // an agent without a process; none: makes one of the fields below
+  std::string name;
+  Pid parent = kKingPid;
+  Role role = Role::kWorker;
+  std::uint32_t uid = 0;  // the user whose process may attach
+};
+
+// From pid 1. This connection hears of the lives of all agents; an earlier one does no more.
+struct WatchRequest {
+  std::string secret;
+};
+
 using Request =
     std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest, TellRequest,
                  DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
                  LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
                  LettersDoneRequest, KeptLettersRequest, KeptLetterRequest, ForgetRequest,
-                 AwaitRequest, HistoryRequest, RecordRequest>;
+                 AwaitRequest, HistoryRequest, RecordRequest, ReserveRequest, WatchRequest>;
 
 }  // namespace beeline::control

@@ -130,6 +130,7 @@ constexpr std::array kRows = {
     Row{SYS_clone3, "clone3", {EAGAIN, ENOMEM}},
     Row{SYS_execve, "execve", {ENOMEM, EACCES}},
     Row{SYS_wait4, "wait4", {EINTR}},
+    Row{SYS_waitid, "waitid", {EINTR}},
     Row{SYS_setpgid, "setpgid", {EACCES, EPERM}},
     Row{SYS_setpriority, "setpriority", {EACCES, EPERM}},
     Row{SYS_ioprio_set, "ioprio_set", {EPERM, ENOMEM}},

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "src/control/hive.h"
+#include "src/control/king.h"
 #include "src/control/links.h"
 #include "src/control/records.h"
 #include "src/control/restore.h"

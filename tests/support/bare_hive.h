@@ -15,8 +15,8 @@
 
 #include "shm/home.h"
 #include "shm/status.h"
+#include "src/control/king.h"
 #include "src/control/operations.h"
-#include "src/control/restore.h"
 #include "src/os/pid_fd.h"
 #include "src/segment/owned.h"
 

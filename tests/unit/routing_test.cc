@@ -80,6 +80,15 @@ TEST(Routing, NobodySendsToTheCoordinator) {
   }
 }
 
+TEST(Routing, AKingThatListensTakesRequestsOfEveryAgent_C10) {
+  Tree tree = hive();
+  tree.let_king_listen(true);
+  for (const Pid from : {2U, 3U, 5U, 7U}) expect_allowed(tree, from, 1, Rule::kKing, 1);
+  expect_allowed(tree, 1, 2, Rule::kChild, 1);
+  expect_allowed(tree, 1, 3, Rule::kAncestor, 1);
+  expect_allowed(tree, 1, 5, Rule::kAncestor, 1);
+}
+
 TEST(Routing, ATaskMayBeSentToByItsParentAndOthers) {
   const Tree tree = hive();
   expect_allowed(tree, 2, 5, Rule::kChild, 2);

@@ -60,6 +60,11 @@ def folder(place, what, **more):
     } | more
 
 
+def spawned(children):
+    times = {"ms": {"p50": 7.0}, "raw_ms": {"p50": 4.0}, "more_ms": 3.0, "ratio": 1.75}
+    return {"children": children} | times
+
+
 # The figures that a hive of 1,000 and its idle agents have.
 SCALE = {
     "agents": 1000,
@@ -86,7 +91,7 @@ class Targets(unittest.TestCase):
 
     def test_without_rows_nothing_is_measured_and_nothing_reached(self):
         rows = target_rows({})
-        self.assertEqual(len(rows), 30)
+        self.assertEqual(len(rows), 32)
         for row in rows:
             self.assertEqual(row["result"], "not measured")
             self.assertNotIn("reached", row)
@@ -216,6 +221,7 @@ class Targets(unittest.TestCase):
                 folder("memory", "first claim"),
                 folder("memory", "workers", workers=8, raw_tasks_per_s=1000),
             ],
+            "spawn": [spawned(children) for children in (1, 200)],
             "peers": [beside(*kind, better=False, **compared) for kind in kinds],
         }
         for row in target_rows(rows):
