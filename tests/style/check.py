@@ -55,6 +55,22 @@ ALLOWED_INCLUDES = (
             OWN % "src/spool",
         ),
     ),
+    (
+        "src/steward/",
+        (
+            STD,
+            SYSTEM,
+            r"<fmt/(chrono|format|ranges)\.h>",
+            r"<nlohmann/json\.hpp>",
+            r"<tl/expected\.hpp>",
+            r"<yaml-cpp/\w+\.h>",
+            r"<beeline/[^>]+>",
+            # The place of the hive, and the rules for its names.
+            r'"src/control/(hive_paths|names)\.h"',
+            OWN % "src/os",
+            OWN % "src/steward",
+        ),
+    ),
     # The C interface is a user of the public headers.
     ("src/c/", (STD, r"<(unistd|poll|time|sys/types)\.h>", r"<beeline/[^>]+>", OWN % "src/c")),
     # The Python package sees the engine through the C interface alone. SYSTEM has <Python.h>.
