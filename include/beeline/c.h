@@ -27,6 +27,7 @@
 #include <beeline/c/hive.h>
 #include <beeline/c/loop.h>
 #include <beeline/c/message.h>
+#include <beeline/c/processes.h>
 #include <beeline/c/tasks.h>
 #include <beeline/c/types.h>
 #if __has_include(<beeline/c/spool.h>)

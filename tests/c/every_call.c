@@ -140,6 +140,7 @@ static beeline_agent* attached_in_steps(void) {
   struct pollfd readable;
   beeline_attach_options_init(&options);
   options.name = "boss";
+  options.role = "lead"; /* it ends children */
   OK(beeline_attach_start(&options, &attaching));
   readable.fd = beeline_attaching_fd(attaching);
   readable.events = POLLIN;
@@ -386,9 +387,11 @@ static void bid_farewell(beeline_agent* boss, pid_t process) {
   beeline_message_done(message, NULL, 0);
   beeline_message_free(message);
   CHECK(waitpid(process, &status, 0) == process && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  while (beeline_next_notice(boss, &notice) == BEELINE_NOTHING) {
-    CHECK(beeline_receive(boss, 1000000, NULL, &message) == BEELINE_NOTHING);
-  }
+  do {
+    while (beeline_next_notice(boss, &notice) == BEELINE_NOTHING) {
+      CHECK(beeline_receive(boss, 1000000, NULL, &message) == BEELINE_NOTHING);
+    }
+  } while (strcmp(notice.name, "spawned") == 0);
   CHECK(notice.kind == BEELINE_CHILD_AWAY && strcmp(notice.name, "worker") == 0);
   beeline_detach_start(boss, SECOND);
   loop_until(boss, has_ended);
@@ -397,13 +400,14 @@ static void bid_farewell(beeline_agent* boss, pid_t process) {
   beeline_close(boss);
 }
 
-int main(void) {
+int main(int count, char** words) {
   int begin[2];
   pid_t process;
   beeline_agent* boss;
   beeline_peer self, worker;
   beeline_sender* sender;
   beeline_message* message;
+  if (count == 2 && strcmp(words[1], "child") == 0) return be_child();
   CHECK(pipe(begin) == 0);
   process = fork();
   if (process == 0) return work(begin[0]);
@@ -428,6 +432,7 @@ int main(void) {
   use_loop(boss, worker);
   OK(beeline_send_control(boss, worker, "end", BEELINE_TEXT, NULL, 0, NULL, NULL));
   use_tasks(boss, worker);
+  use_processes(boss);
   bid_farewell(boss, process);
   return 0;
 }

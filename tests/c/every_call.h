@@ -25,3 +25,6 @@ static inline int same(const void* bytes, size_t length, const char* text) {
 
 /* Uses every function of a task folder. */
 void use_spool(void);
+/* Uses every function about processes. The child that is spawned calls be_child(). */
+void use_processes(beeline_agent* boss);
+int be_child(void);
