@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -32,6 +34,13 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     test = asyncio.wait_for(pyfuncitem.obj(**arguments), PATIENCE)
     pyfuncitem.funcargs["beeline_loop"].run_until_complete(test)
     return True
+
+
+@pytest.fixture
+def steward() -> None:
+    """For tests that need the program that starts processes. A build may be without it."""
+    if not (Path(os.environ.get("BEELINE_BIN", "")) / "beeline-steward").exists():
+        pytest.skip("this build has no beeline-steward")
 
 
 @pytest.fixture

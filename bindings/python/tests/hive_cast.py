@@ -142,3 +142,22 @@ class Relay(HiveAgent):
         mail = json.dumps({"content": content.decode()}).encode()
         await self.core.send_message(message.from_pid, type="mail", payload=mail)
         return MessageAck()
+
+
+class Told(HiveAgent):
+    """Says its settings."""
+
+    async def handle_task(self, task: Task, ctx: SyscallContext) -> TaskResult:
+        config = self.config
+        words = [config.name, config.system_prompt, config.model]
+        return TaskResult(
+            output="|".join([*words, config.metadata["tools"], config.metadata["initial_task"]])
+        )
+
+
+class Lead(HiveAgent):
+    """Spawns a child in its task, and leaves it."""
+
+    async def handle_task(self, task: Task, ctx: SyscallContext) -> TaskResult:
+        pid = await ctx.spawn("leaf", "worker", "operational", runtime_image="hive_cast:Hand")
+        return TaskResult(output=str(pid))

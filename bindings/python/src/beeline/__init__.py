@@ -47,6 +47,7 @@ from beeline._errors import (
     WrongThread,
     WrongVersion,
 )
+from beeline._processes import Child, ChildExit, ChildInfo, SpawnOptions
 from beeline._serving import Handler, on
 from beeline._types import (
     CANCEL,
@@ -108,6 +109,9 @@ __all__ = [
     "CRITICAL",
     "CRON_RESULT",
     "CRON_TASK",
+    "Child",
+    "ChildExit",
+    "ChildInfo",
     "ClosedError",
     "Counters",
     "Delivery",
@@ -155,6 +159,7 @@ __all__ = [
     "STEER",
     "SendError",
     "SendOptions",
+    "SpawnOptions",
     "State",
     "Stream",
     "SystemCallError",

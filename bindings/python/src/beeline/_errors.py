@@ -213,6 +213,7 @@ _OF_CODE: dict[int, type[BeelineError]] = {
     23: RateLimited,
 }
 _TIMEOUT = 8
+OF_WORD = {kind.code: kind for kind in _OF_CODE.values()}
 
 
 def make(code: int, errno: int, text: str, limit: int) -> Exception:

@@ -31,6 +31,7 @@ from beeline._base import (
 )
 from beeline._core import Peer
 from beeline._errors import BeelineError, ClosedError, Full, RateLimited
+from beeline._processes import ProcessCalls
 from beeline._serving import (
     Handler,
     begin,
@@ -110,7 +111,7 @@ def attach(name: str = "", **options: Unpack[AttachOptions]) -> Agent:
     return agent
 
 
-class Agent(BaseAgent[Message, Loan, TaskRun]):
+class Agent(ProcessCalls, BaseAgent[Message, Loan, TaskRun]):
     """An agent of a hive: an inbox, links to peers, a place in the tree. See attach().
 
     Close it with close(), or use it in `with`; an agent that is dropped warns.

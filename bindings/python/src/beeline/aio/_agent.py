@@ -25,7 +25,7 @@ from beeline._types import (
 )
 from beeline.aio._driver import Line
 from beeline.aio._objects import Message, TaskRun
-from beeline.aio._sending import SendingAgent
+from beeline.aio._processes import ProcessAgent
 from beeline.aio._service import Service
 from beeline.aio._streams import MessageStream, Stream
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _take = _core.Agent.try_receive
 
 
-class Agent(SendingAgent):
+class Agent(ProcessAgent):
     """An agent of a hive: an inbox, links to peers, a place in the tree. See attach().
 
     Close it with aclose(), or use it in `async with`; an agent that is dropped warns.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Mapping
-from typing import Any, NoReturn
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, cast
 
 from beeline import aio
 from beeline._errors import (
@@ -16,13 +18,21 @@ from beeline._errors import (
     Rejected,
     TaskFailed,
 )
+from beeline._processes import SpawnOptions
 from beeline._types import ESCALATION, Task
+from beeline.hive.children import (
+    command_of,
+    environment_of,
+    spawn_agent,
+    tier_of,
+    wait_for_child,
+)
 from beeline.hive.post import Post
 from beeline.hive.process_info import ProcessInfo
 from beeline.hive.request_id import number_of
 from beeline.hive.steward import no_steward
 from beeline.hive.types import MessageAck, ResourceUsage, TaskResult
-from beeline.hive.words import rank_of
+from beeline.hive.words import ROLES, rank_of
 
 _log = logging.getLogger("beeline.hive")
 _TASK_PATIENCE = 120
@@ -189,7 +199,7 @@ class CoreClient:
         known = number if isinstance(number, int) else logging.INFO
         _log.log(known, "pid %d: %s%s", self.pid, message, more)
 
-    # ---- Calls that need a steward ----
+    # ---- Processes ----
 
     async def spawn_child(
         self,
@@ -204,16 +214,55 @@ class CoreClient:
         runtime_image: str = "",
         runtime_type: str = "python",
     ) -> int:
-        """Starts a child."""
-        self._refuse("spawn failed")
+        """Starts a child as a process, and returns its pid once its on_init() has returned.
+
+        `runtime_image`: module:Class of a HiveAgent, found from the directory of this process; with
+        the runtime_type `custom` it is a program. The child has the prompt and the model in its
+        config, and initial_task and tools in config.metadata. Only max_children of the limits
+        counts.
+        """
+        agent = self._connected("spawn failed")
+        metadata = {"initial_task": initial_task, "tools": ",".join(tools or ())}
+        config = {
+            "system_prompt": system_prompt,
+            "model": model,
+            "metadata": {key: text for key, text in metadata.items() if text},
+        }
+        options: dict[str, Any] = {
+            "role": role if role in ROLES else "task",
+            "tier": tier_of(cognitive_tier),
+            "environment": environment_of(name, config),
+            "directory": os.getcwd(),
+        }
+        if model:
+            options["model"] = model
+        if limits and limits.get("max_children"):
+            options["max_children"] = limits["max_children"]
+        with _refusals("spawn failed"):
+            command = command_of(runtime_image, runtime_type)
+            if runtime_type == "python":
+                return await spawn_agent(agent, name, command, options)
+            return (await agent.spawn(name, command, **cast(SpawnOptions, options))).pid
 
     async def kill_child(self, pid: int, recursive: bool = True) -> list[int]:
-        """Ends a child and its descendants."""
-        self._refuse("kill failed")
+        """Ends a child and its descendants, the lowest first; returns the pids, the child's last.
+
+        Without `recursive` only a child without living children is ended.
+        """
+        agent = self._connected("kill failed")
+        with _refusals("kill failed"):
+            return await agent.kill(pid, recursive)
 
     async def wait_child(self, pid: int, timeout_seconds: float = 60) -> dict[str, Any]:
-        """Waits for the end of a child."""
-        self._refuse("wait_child failed")
+        """Waits for the end of a child: its pid, exit_code and output, the last lines of it.
+
+        The exit code is -1 if a signal has ended it, or if nobody knows.
+        """
+        agent = self._connected("wait_child failed")
+        with _refusals("wait_child failed"):
+            return await wait_for_child(agent, pid, timeout_seconds)
+
+    # ---- Calls that this steward does not know ----
 
     async def store_artifact(
         self,
@@ -270,6 +319,16 @@ class CoreClient:
     def _refuse(self, failure: str) -> NoReturn:
         self._connected(failure)
         raise no_steward(failure)
+
+
+@contextlib.contextmanager
+def _refusals(failure: str) -> Iterator[None]:
+    try:
+        yield
+    except (BeelineError, TimeoutError, ValueError, RuntimeError) as error:
+        # The steward begins with its own word for the call.
+        words = str(error).removeprefix("kill: ").removeprefix("wait: ")
+        raise RuntimeError(f"{failure}: {words}") from error
 
 
 def _note_progress(said: Any) -> None:

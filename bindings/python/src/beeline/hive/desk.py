@@ -11,6 +11,7 @@ from beeline import _core, aio
 from beeline._serving import Handler
 from beeline._types import SHUTDOWN, Ack, AckStatus
 from beeline._types import TaskResult as EngineResult
+from beeline.hive.children import READY
 from beeline.hive.held import Held
 from beeline.hive.post import Post
 from beeline.hive.syscall import SyscallContext
@@ -70,6 +71,8 @@ class Desk(Handler):
     # ---- Messages ----
 
     async def on_message(self, lease: aio.Message) -> Ack:
+        if lease.type == READY:
+            return Ack(reply=READY)  # This agent serves, so its on_init() has returned.
         held = self._post.hold(lease)
         keeps = False
         try:

@@ -14,6 +14,7 @@ import sys
 
 from beeline import aio
 from beeline.hive.agent import HiveAgent
+from beeline.hive.children import read_config
 
 # on_init() may block the loop, which then cannot end it. This many seconds later its process ends.
 _MERCY = 2.0
@@ -25,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     try:
         agent = _make(words.agent)
+        read_config(agent.config)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         print(f"runner: cannot make {words.agent!r}: {error}", file=sys.stderr)
         return 2

@@ -1,21 +1,12 @@
-"""The calls that need a steward: the program that starts, ends and supplies agents."""
+"""The calls that the steward of this version does not know: it starts and ends agents."""
 
 from __future__ import annotations
 
-_START = (
-    "start the agent yourself: BEELINE_PARENT=NAME python -m beeline.hive.runner "
-    "--agent module:Class, where NAME is the name of this agent"
-)
-_END = "end its process yourself; `beeline forget NAME` then frees its name"
-_WATCH = "ask get_process_info() for its state: 4 (dead) and 5 (zombie) say that it has ended"
 _CRON = "let cron or a timer of on_init() send the message, with `beeline send` for example"
 _ARTIFACT = "put the content into a message or into the artifacts of a TaskResult"
 _BUDGET = "count in the agent, and report it with log()"
 
 _ADVICE = {
-    "spawn failed": _START,
-    "kill failed": _END,
-    "wait_child failed": _WATCH,
     "add_cron failed": _CRON,
     "remove_cron failed": _CRON,
     "list_cron failed": _CRON,
@@ -29,4 +20,4 @@ _ADVICE = {
 
 
 def no_steward(failure: str) -> RuntimeError:
-    return RuntimeError(f"{failure}: this hive has no steward yet; {_ADVICE[failure]}")
+    return RuntimeError(f"{failure}: the steward does not do this yet; {_ADVICE[failure]}")
