@@ -21,6 +21,7 @@
 #include "tools/beeline/history_view.h"
 #include "tools/beeline/options.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/process_verbs.h"
 #include "tools/beeline/signals.h"
 #include "tools/beeline/verbs.h"
 
@@ -112,6 +113,12 @@ ExitCode nothing_recorded(const HistoryLook& look, const std::string& of, ExitCo
 }
 
 // ---- log ----------------------------------------------------------------------------------------
+
+struct LogArguments {
+  std::string name;
+  bool output = false;
+  bool follows = false;
+};
 
 ExitCode show_log(const Context& context, const std::string& name) {
   auto look = look_at_history(context);
@@ -289,6 +296,28 @@ ExitCode show_trace(const Context& context, const std::string& id) {
   return ExitCode::kOk;
 }
 
+void add_log(CLI::App& app, Context& context) {
+  auto of_log = std::make_shared<LogArguments>();
+  auto* log_verb = app.add_subcommand("log", "Print what an agent sent and received, or wrote");
+  log_verb->add_option("NAME", of_log->name, "Name or pid of the agent")
+      ->required()
+      ->check(is_agent());
+  auto* output = log_verb->add_flag("--output", of_log->output,
+                                    "The stdout and stderr of an agent that was spawned");
+  log_verb->add_flag("--follow", of_log->follows, "Go on until it ends")->needs(output);
+  log_verb->footer(
+      "Examples:\n"
+      "  beeline log worker\n"
+      "  beeline log worker --json | jq '.[] | select(.event == \"rejected\")'\n"
+      "  beeline log worker --output --follow\n"
+      "All lives of the agent that the history still has, also after its end. Rows that were\n"
+      "written over are counted. Exits with 4 if the history has nothing of it.");
+  log_verb->callback([&context, of_log] {
+    context.exit = of_log->output ? print_output(context, of_log->name, of_log->follows)
+                                  : show_log(context, of_log->name);
+  });
+}
+
 }  // namespace
 
 void add_history_verbs(CLI::App& app, Context& context) {
@@ -308,16 +337,7 @@ void add_history_verbs(CLI::App& app, Context& context) {
   history_verb->callback(
       [&context, to_switch] { context.exit = switch_history(context, *to_switch); });
 
-  auto name = std::make_shared<std::string>();
-  auto* log_verb = app.add_subcommand("log", "Print what an agent sent and received");
-  log_verb->add_option("NAME", *name, "Name or pid of the agent")->required()->check(is_agent());
-  log_verb->footer(
-      "Examples:\n"
-      "  beeline log worker\n"
-      "  beeline log worker --json | jq '.[] | select(.event == \"rejected\")'\n"
-      "All lives of the agent that the history still has, also after its end. Rows that were\n"
-      "written over are counted. Exits with 4 if the history has nothing of it.");
-  log_verb->callback([&context, name] { context.exit = show_log(context, *name); });
+  add_log(app, context);
 
   auto arguments = std::make_shared<TailArguments>();
   auto* tail_verb = app.add_subcommand("tail", "Follow the messages of all agents as they go");

@@ -15,6 +15,9 @@
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/verbs.h"
+#ifdef BEELINE_HAS_STEWARD
+#include "tools/beeline/start_file_verbs.h"
+#endif
 
 namespace beeline::cli {
 namespace {
@@ -43,6 +46,8 @@ struct UpArguments {
   std::uint64_t max_payload = 0;
   std::string group;
   std::string forget_empty_after;
+  std::string check;   // a start file
+  std::string config;  // a start file
 };
 
 ExitCode up(const Context& context, const UpArguments& arguments) {
@@ -85,6 +90,33 @@ ExitCode up(const Context& context, const UpArguments& arguments) {
   }
   return ExitCode::kOk;
 }
+
+#ifdef BEELINE_HAS_STEWARD
+// `up` with a start file. Its mistakes are told before anything starts.
+ExitCode up_by_file(const Context& context, const UpArguments& arguments) {
+  const bool only_checks = !arguments.check.empty();
+  const auto loaded = load_start_file(context, only_checks ? arguments.check : arguments.config);
+  if (!loaded) return complain(loaded.error());
+  if (only_checks) return show_start_file(context, *loaded);
+  const Context of_file = context_of(context, *loaded);
+  const ExitCode started = up(of_file, arguments);
+  return started == ExitCode::kOk ? apply_start_file(of_file, *loaded) : started;
+}
+
+void add_start_file_options(CLI::App& verb, UpArguments& arguments) {
+  // An unset shell variable would be empty.
+  const auto is_path = [](const std::string& text) -> std::string {
+    return text.empty() ? "the path is empty: give one, or see whether a variable is unset" : "";
+  };
+  auto* const check = verb.add_option(
+      "--check", arguments.check, "Only say what is wrong with this start file, and show its tree");
+  check->check(is_path);
+  verb.add_option("--config", arguments.config,
+                  "Start the agents of this start file as well; `beeline apply` does it later")
+      ->check(is_path)
+      ->excludes(check);
+}
+#endif
 
 ExitCode down(const Context& context) {
   auto client = connect_to_look(context);
@@ -154,9 +186,23 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       "  beeline up --max-payload 1073741824\n"
       "  BEELINE_DIR=/srv/hive beeline up --group agents   for the users of that group\n"
       "  beeline up --forget-empty-after 12h   no zombie without messages stays longer\n"
+#ifdef BEELINE_HAS_STEWARD
+      "  beeline up --config hive.yaml   with its agents; `--check` looks for mistakes only\n"
+#endif
       "Prints the path of its socket. If the hive runs already, prints its user and its start\n"
       "time, and exits with 3. The other verbs start the hive by themselves.");
-  up_verb->callback([&context, arguments] { context.exit = up(context, *arguments); });
+#ifdef BEELINE_HAS_STEWARD
+  add_start_file_options(*up_verb, *arguments);
+#endif
+  up_verb->callback([&context, arguments] {
+#ifdef BEELINE_HAS_STEWARD
+    if (!arguments->check.empty() || !arguments->config.empty()) {
+      context.exit = up_by_file(context, *arguments);
+      return;
+    }
+#endif
+    context.exit = up(context, *arguments);
+  });
 
   auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");
   down_verb->footer(

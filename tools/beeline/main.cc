@@ -13,10 +13,15 @@
 
 #include "src/os/process.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/process_verbs.h"
 #include "tools/beeline/usage.h"
 #include "tools/beeline/verbs.h"
 #ifdef BEELINE_HAS_SPOOL
 #include "tools/beeline/spool_verbs.h"
+#endif
+#ifdef BEELINE_HAS_STEWARD
+#include "tools/beeline/policy_verb.h"
+#include "tools/beeline/start_file_verbs.h"
 #endif
 
 namespace beeline::cli {
@@ -69,6 +74,12 @@ int run(int argc, char** argv) {
   add_send_verbs(app, context);
   add_broadcast_verb(app, context);
   add_exec_verb(app, context);
+  add_spawn_verb(app, context);
+  add_process_verbs(app, context);
+#ifdef BEELINE_HAS_STEWARD
+  add_apply_verb(app, context);
+  add_policy_verb(app, context);
+#endif
   add_receive_verbs(app, context);
   add_pipe_verb(app, context);
   add_reply_verb(app, context);

@@ -88,6 +88,7 @@ Result<Agent> attach_sender(const Context& context, const SenderArguments& sende
                             const AttachArguments& arguments) {
   AttachOptions options = attach_options(context);
   options.name = sender.as;
+  options.use_ticket = !sender.as.empty();  // the ticket is for the child, not for its commands
   options.parent = arguments.parent;
   options.role = arguments.role;
   options.temporary = !sender.keep;
