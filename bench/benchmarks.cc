@@ -15,6 +15,9 @@
 #ifdef BEELINE_HAS_SPOOL
 #include "bench/spool.h"
 #endif
+#ifdef BEELINE_HAS_STEWARD
+#include "bench/spawn.h"
+#endif
 
 namespace beeline::bench {
 
@@ -33,6 +36,9 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_idle());
 #ifdef BEELINE_HAS_SPOOL
   all.push_back(make_spool());
+#endif
+#ifdef BEELINE_HAS_STEWARD
+  all.push_back(make_spawn());
 #endif
   all.push_back(peers::make_peers());
   return all;

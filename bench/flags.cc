@@ -49,6 +49,10 @@ Flags& Flags::add_run(CLI::App& command, double seconds) {
   command.add_option("--seconds", seconds_, "Measuring time of each row")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
+  return add_json(command);
+}
+
+Flags& Flags::add_json(CLI::App& command) {
   command.add_flag("--json", json_, "One JSON object for each row");
   return *this;
 }

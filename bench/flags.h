@@ -19,6 +19,8 @@ class Flags {
  public:
   // Each adds flags to a sub-command; `this` must live as long as it.
 
+  // --json.
+  Flags& add_json(CLI::App& command);
   // --pin, --seconds (by default `seconds`), --json.
   Flags& add_run(CLI::App& command, double seconds);
   // --attempts, for a test with a limit before and after each row.

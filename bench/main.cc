@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include "bench/benchmarks.h"
+#ifdef BEELINE_HAS_STEWARD
+#include "bench/spawn_child.h"
+#endif
 
 // This follows beeline/result.h, because its enumerator kVersion would shadow the constant.
 #include <beeline/version.h>
@@ -79,6 +82,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+#ifdef BEELINE_HAS_STEWARD
+    if (beeline::bench::is_child(argc, argv)) return beeline::bench::play_child(argc, argv);
+#endif
     return beeline::bench::run(argc, argv);
   } catch (const std::exception& error) {
     std::fputs((std::string("beeline-bench: ") + error.what() + "\n").c_str(), stderr);

@@ -207,12 +207,21 @@ def of_task_folders():
     yield Target(name, AT_MOST, 1.5, "", "spool", values, ratio, limit=rate, limit_unit="/s")
 
 
+def of_spawns():
+    more, raw = at("/more_ms"), {"limit": at("/raw_ms/p50"), "limit_unit": " ms"}
+    name, one = "spawn of a child, over posix_spawn and attach", {"children": 1}
+    yield Target(name, AT_MOST, 3.0, " ms", "spawn", one, more, limit_digits=1, **raw)
+    name, many = "spawn of 200 at once, over as many posix_spawns", {"children": 200}
+    yield Target(name, AT_MOST, None, "", "spawn", many, at("/ratio"), **raw)
+
+
 TARGETS = [
     *of_round_trips(),
     *of_streams(),
     *of_large_payloads(),
     *of_hives(),
     *of_task_folders(),
+    *of_spawns(),
 ]
 
 
