@@ -1,7 +1,9 @@
 #include <beeline/king.h>
 
 #include <array>
+#include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -12,16 +14,42 @@
 
 namespace beeline {
 
+namespace {
+constexpr std::chrono::nanoseconds kMomentOfKing = std::chrono::milliseconds(20);
+constexpr std::chrono::nanoseconds kPatienceOfKing = std::chrono::seconds(2);
+}  // namespace
+
 struct King::Connection {
   std::string secret;
   control::Client client;
+  bool has_missed = false;  // it was made again, and King::next() has not said so
+
+  // Makes the connection again if it was lost; false if the coordinator does not answer yet.
+  bool make_again(std::chrono::nanoseconds patience) {
+    if (!client.closed()) return true;
+    const auto again = client.try_reconnect(patience);
+    if (!again || !*again) return false;
+    has_missed = true;
+    if (client.request(control::WatchRequest{secret})) return true;
+    client.close();
+    return false;
+  }
+  // A coordinator that is being restarted is waited for.
+  Result<control::RawAnswer> ask(const control::Request& request) {
+    const Deadline deadline = after(kPatienceOfKing);
+    for (;;) {
+      (void)make_again(kPatienceOfKing);
+      auto answer = client.request(request);
+      const bool is_lost = !answer && client.closed();
+      if (!is_lost || std::chrono::steady_clock::now() >= deadline) return answer;
+      std::this_thread::sleep_for(kMomentOfKing / 4);
+    }
+  }
 };
 
 namespace {
 
 using Kind = LifeEvent::Kind;
-constexpr std::chrono::nanoseconds kMomentOfKing = std::chrono::milliseconds(20);
-
 LifeEvent event_of(control::LifeAnnouncement announced) {
   constexpr std::array<std::pair<std::string_view, Kind>, 5> kKinds = {
       {{control::kLifeReady, Kind::kReady},
@@ -67,7 +95,7 @@ Result<Ticket> King::reserve(const Reservation& wanted) {
     return fail(ErrorCode::kInvalid,
                 fmt::format("role \"{}\" is none of {}", wanted.role, control::agent_roles()));
   }
-  auto answer = connection_->client.request(control::ReserveRequest{
+  auto answer = connection_->ask(control::ReserveRequest{
       connection_->secret, wanted.pid, wanted.name, wanted.parent, *role, wanted.uid});
   if (!answer) return tl::unexpected(std::move(answer.error()));
   auto* reserved = std::get_if<control::ReservedAnswer>(&answer->answer);
@@ -90,13 +118,8 @@ std::optional<LifeEvent> King::next() {
       return event_of(std::move(*life));
     }
   }
-  if (!client.closed()) return std::nullopt;
-  const auto again = client.try_reconnect(kMomentOfKing);
-  if (!again || !*again) return std::nullopt;
-  if (!client.request(control::WatchRequest{connection_->secret})) {
-    client.close();
-    return std::nullopt;
-  }
+  (void)connection_->make_again(kMomentOfKing);
+  if (!std::exchange(connection_->has_missed, false)) return std::nullopt;
   LifeEvent missed;
   missed.kind = Kind::kMissed;
   return missed;
@@ -105,7 +128,7 @@ std::optional<LifeEvent> King::next() {
 int King::fd() const { return connection_->client.fd(); }
 
 Result<void> King::end() {
-  auto ended = connection_->client.request(control::DownRequest{connection_->secret});
+  auto ended = connection_->ask(control::DownRequest{connection_->secret});
   if (!ended) return tl::unexpected(std::move(ended.error()));
   return {};
 }

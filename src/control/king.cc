@@ -65,6 +65,17 @@ Result<void> check_new(const Hive& hive, const ReserveRequest& request) {
   return {};
 }
 
+// The agent of the same reservation if it was made before, and its answer was lost with a
+// coordinator; null if there is none.
+Agent* find_reserved(Hive& hive, const ReserveRequest& request) {
+  const AgentNode* node = hive.tree.find_name(request.name);
+  Agent* agent = node == nullptr ? nullptr : hive.registry.agent(node->pid);
+  const bool is_same = agent != nullptr && !agent->ticket.empty() && !agent->current &&
+                       !agent->successor && agent->uid == request.uid &&
+                       node->parent == request.parent && node->role == request.role;
+  return is_same ? agent : nullptr;
+}
+
 // Makes an agent that is known to the keeper: it counts as one whose first life has ended.
 Result<Agent*> make_reserved(Hive& hive, const ReserveRequest& request) {
   if (auto good = check_new(hive, request); !good) return tl::unexpected(std::move(good.error()));
@@ -136,8 +147,10 @@ Result<void> reserve(Hive& hive, const Caller& caller, std::uint64_t seq,
   if (auto good = check_secret(hive, request.secret); !good) return good;
   auto ticket = make_secret();
   if (!ticket) return tl::unexpected(std::move(ticket.error()));
-  const bool fresh = request.pid == kNoPid;
-  const auto found = fresh ? make_reserved(hive, request) : find_reservable(hive, request.pid);
+  Agent* const known = request.pid == kNoPid ? find_reserved(hive, request) : nullptr;
+  const bool fresh = request.pid == kNoPid && known == nullptr;
+  const Pid pid = known != nullptr ? known->pid : request.pid;
+  const auto found = fresh ? make_reserved(hive, request) : find_reservable(hive, pid);
   if (!found) return tl::unexpected(found.error());
   Agent& agent = **found;
   const std::string before = std::exchange(agent.ticket, std::move(*ticket));
