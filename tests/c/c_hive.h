@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,9 @@ class CHive : public testing::Test {
     expect_balance_of_all(hive_);
     hive_.close();
   }
+
+  // How many pids the hive has given out.
+  [[nodiscard]] std::uint64_t pids_used() { return hive_.client().status()->pids_used; }
 
   static CAgent attach_c(const char* name, const char* parent = nullptr) {
     beeline_attach_options options;

@@ -201,13 +201,14 @@ async def test_send_many(aio_agent: AioAgentFactory) -> None:
 async def test_errors_of_a_send_have_classes(aio_agent: AioAgentFactory) -> None:
     a = await aio_agent("a", max_payload_bytes=1 << 16)
     await aio_agent("b")
+    task = await aio_agent("task", parent="a", role="task")
     with pytest.raises(beeline.NoAgent, match="nobody"):
         await a.send("nobody", "x")
     with pytest.raises(beeline.TooBig) as error:
         await a.send("b", bytes(1 << 17))
     assert error.value.limit == 1 << 16
-    with pytest.raises(beeline.Denied):
-        await a.send(1, "x")
+    with pytest.raises(beeline.Denied, match="parent"):
+        await task.send("b", "x")
     with pytest.raises(LookupError, match="peer"):
         a.send_nowait("a", "x")
     with pytest.raises(TypeError):
