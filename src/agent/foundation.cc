@@ -12,6 +12,7 @@
 #include "src/control/hive_paths.h"
 #include "src/control/names.h"
 #include "src/control/roles.h"
+#include "src/os/process.h"
 #include "src/segment/names.h"
 
 namespace beeline {
@@ -88,19 +89,11 @@ Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std:
   return limit::TokenBucket(rate, burst);
 }
 
-// A variable of the environment, empty if it is not set. A program that runs with more rights than
-// its caller obeys none.
-std::string variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 Result<wake::WaitPolicy> wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
-  if (const char* text = ::secure_getenv("BEELINE_SPIN_US"); text != nullptr && *text != '\0') {
+  if (const std::string_view digits = os::variable("BEELINE_SPIN_US"); !digits.empty()) {
     constexpr std::int64_t kLongest = 1'000'000;
-    const std::string_view digits(text);
     std::int64_t spin_us = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), spin_us);
     if (error != std::errc() || end != digits.end() || spin_us < 0 || spin_us > kLongest) {
@@ -156,8 +149,8 @@ Result<Plan> plan_of(const AttachOptions& options, Foundation& made) {
   plan.request.parent = options.parent;
   plan.request.role = *role;
   plan.request.temporary = options.temporary || options.name.empty();
-  if (options.name == control::kKingName) plan.request.secret = variable("BEELINE_KING");
-  if (options.use_ticket) plan.request.ticket = variable("BEELINE_TICKET");
+  if (options.name == control::kKingName) plan.request.secret = os::variable("BEELINE_KING");
+  if (options.use_ticket) plan.request.ticket = os::variable("BEELINE_TICKET");
   return plan;
 }
 

@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <tuple>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "src/control/hive_place.h"
 #include "src/control/names.h"
 #include "src/os/error.h"
+#include "src/os/process.h"
 
 namespace beeline::control {
 namespace {
@@ -26,11 +26,6 @@ namespace {
 constexpr auto kLock = "/lock";
 constexpr auto kRunPlace = "/run/beeline";
 constexpr mode_t kGroupMode = 0750;  // of the directory, where a group may join
-
-std::string_view environment(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
 
 bool may_write(const char* directory) { return ::access(directory, W_OK | X_OK) == 0; }
 
@@ -45,7 +40,7 @@ std::string absolute(std::string_view path) {
 
 // $XDG_RUNTIME_DIR/beeline; empty if the variable is not set.
 std::string runtime_place() {
-  const auto runtime = environment("XDG_RUNTIME_DIR");
+  const auto runtime = os::variable("XDG_RUNTIME_DIR");
   return runtime.empty() ? std::string() : absolute(runtime) + "/beeline";
 }
 
@@ -141,9 +136,9 @@ bool is_as_we_leave_it(const DirectoryAccess& now, const DirectoryOpening& openi
 }  // namespace
 
 Result<HivePaths> find_hive(std::string_view hive) {
-  const auto given = environment("BEELINE_DIR");
+  const auto given = os::variable("BEELINE_DIR");
   std::string directory = given.empty() ? std::string() : absolute(given);
-  auto name = hive_name(hive.empty() ? environment("BEELINE_HIVE") : hive, directory);
+  auto name = hive_name(hive.empty() ? os::variable("BEELINE_HIVE") : hive, directory);
   if (!name) return tl::unexpected(std::move(name.error()));
   if (auto good = check_hive_name(*name); !good) return tl::unexpected(std::move(good.error()));
   Place place = Place::kNamed;

@@ -30,17 +30,10 @@
 namespace beeline::control {
 namespace {
 
-// A variable of the environment, empty if it is not set. A program that runs with more rights than
-// its caller obeys none.
-std::string variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 // The possible places of `beelined`, in the order of the search.
 std::vector<std::string> places_of_program() {
   std::vector<std::string> places;
-  if (const std::string named = variable("BEELINE_BIN"); !named.empty()) {
+  if (const std::string named(os::variable("BEELINE_BIN")); !named.empty()) {
     struct stat found {};
     const bool is_directory = ::stat(named.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
     places.push_back(is_directory ? named + "/beelined" : named);
@@ -49,7 +42,7 @@ std::vector<std::string> places_of_program() {
 #ifdef BEELINE_INSTALL_BINDIR
   places.emplace_back(BEELINE_INSTALL_BINDIR "/beelined");
 #endif
-  const std::string path = variable("PATH");
+  const std::string path(os::variable("PATH"));
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     // A relative one depends on our working directory.
@@ -130,7 +123,7 @@ Result<std::vector<std::string>> arguments_of_environment() {
        {"BEELINE_FORGET_EMPTY_AFTER", "--forget-empty-after", check_forget_after}}};
   std::vector<std::string> arguments;
   for (const Known& known : kAll) {
-    std::string text = variable(known.variable);
+    std::string text(os::variable(known.variable));
     if (text.empty()) continue;
     if (auto good = known.check(text); !good) return tl::unexpected(std::move(good.error()));
     arguments.insert(arguments.end(), {known.option, std::move(text)});

@@ -3,14 +3,23 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <beeline/result.h>
 
 namespace beeline::os {
+
+// A variable of the environment, empty if it is not set. A program that runs with more rights than
+// its caller obeys none. Valid until the variable is changed.
+[[nodiscard]] inline std::string_view variable(const char* name) noexcept {
+  const char* const value = ::secure_getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
 
 // Raises the soft limit of open files to the hard one. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit();

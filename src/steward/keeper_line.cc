@@ -3,13 +3,14 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "src/os/process.h"
 #include "src/steward/log.h"
 
 namespace beeline::steward {
@@ -22,8 +23,7 @@ constexpr auto kSendPatience = std::chrono::seconds(2);
 }  // namespace
 
 Result<KeeperLine> KeeperLine::from_environment() {
-  const char* const text = std::getenv("BEELINE_KEEPER_FD");
-  const std::string number = text == nullptr ? "" : text;
+  const std::string_view number = os::variable("BEELINE_KEEPER_FD");
   int fd = -1;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), fd);
   if (error != std::errc() || end != number.data() + number.size() || fd < 0) {

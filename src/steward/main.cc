@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +19,7 @@
 
 #include "src/control/hive_paths.h"
 #include "src/os/error.h"
+#include "src/os/process.h"
 #include "src/os/timer_fd.h"
 #include "src/steward/log.h"
 #include "src/steward/steward.h"
@@ -33,14 +34,9 @@ constexpr int kExitOk = 0;
 constexpr int kExitError = 1;
 constexpr int kExitUsage = 2;
 
-std::string variable(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
-
 // stderr is the log of the hive from here on.
 void open_log() {
-  const std::string number = variable("BEELINE_LOG_FD");
+  const std::string_view number = os::variable("BEELINE_LOG_FD");
   int fd = -1;
   std::from_chars(number.data(), number.data() + number.size(), fd);
   if (fd <= STDERR_FILENO) return;
@@ -78,7 +74,7 @@ beeline::AttachOptions king_options(const std::string& hive) {
 Result<void> run() {
   auto keeper = steward::KeeperLine::from_environment();
   if (!keeper) return tl::unexpected(std::move(keeper.error()));
-  const std::string secret = variable("BEELINE_KING");
+  const std::string secret(os::variable("BEELINE_KING"));
   const auto paths = beeline::control::find_hive("");
   if (!paths) return tl::unexpected(paths.error());
   auto directory = make_directory(paths->directory);
