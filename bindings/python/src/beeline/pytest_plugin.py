@@ -28,9 +28,8 @@ from beeline import _bin, _leftovers
 
 KINDS = ("lease", "process", "descriptor", "file")
 _MARK = "beeline_leaves"
+# The log of a hive that has ended stays for its user.
 _LAST_LOG = "beelined.last.log"
-# The log of a hive that has ended stays for its user, and the books of its steward.
-_STAY = (_LAST_LOG, "steward")
 _BALANCE_PATIENCE = 5.0
 _DESCRIPTOR_PATIENCE = 1.0
 _PASSED = pytest.StashKey[bool]()
@@ -169,7 +168,7 @@ class _Room:
                 yield f"descriptor {number} is open: {text}"
         if "file" not in allowed:
             for file in sorted(self.hive.directory.iterdir()):
-                if file.name not in _STAY:
+                if file.name != _LAST_LOG:
                     yield f"the file {file.name} is in the directory of the hive"
 
     def _processes(self) -> Iterator[str]:
