@@ -94,7 +94,8 @@ void answer_forgets(Hive& hive, Pid pid, std::uint64_t letters) {
 bool may_be_let_go(const Hive& hive, const Agent& agent) {
   const AgentNode* node = hive.tree.find(agent.pid);
   if (node == nullptr || node->state != shm::AgentState::kAway) return false;
-  if (agent.pid == kKingPid || !agent.ticket.empty()) return false;  // a process is about to come
+  // Pid 1 stays with the hive, and a process is about to come for a reserved agent.
+  if (agent.pid == kKingPid || !agent.ticket.empty()) return false;
   const std::vector<Pid> children = hive.tree.children(agent.pid);
   return std::all_of(children.begin(), children.end(), [&](Pid child) {
     return hive.tree.find(child)->state == shm::AgentState::kDead;

@@ -116,12 +116,6 @@ struct Downfall {
   std::int64_t wait_until_ns = 0;  // for pid 1, which ends its processes first; 0: nobody asked yet
 };
 
-// Pid 1: this coordinator, and the mailbox of a steward.
-struct KingState {
-  std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
-  std::uint64_t watcher = 0;     // the connection that hears of all lives; 0: none
-};
-
 // A tool that waits until the agent that it asked to forget is taken over.
 struct AwaitedEnd {
   Pid pid = kNoPid;
@@ -171,7 +165,7 @@ struct Hive {
   std::vector<Fence> fences;
   Hearing hearing;
   std::map<shm::Incarnation, Fades> fades;  // by the life that waits
-  KingState king;
+  std::uint64_t watcher = 0;  // the connection of pid 1 that hears of all lives; 0: none
   shm::Incarnation last_incarnation{};
   std::uint64_t quarantined_links = 0;  // since the keeper was started
   Downfall down;

@@ -116,12 +116,11 @@ void add_king(Hive& hive) {
   hive.tree.add({kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning,
                  ::geteuid()});
   hive.tree.let_king_listen(!hive.facts.king_secret.empty());
-  hive.king.started_ns = static_cast<std::uint64_t>(os::realtime_ns());
   Agent king;
   king.pid = kKingPid;
   king.index = *index;
   king.uid = ::geteuid();
-  king.attached_ns = hive.king.started_ns;
+  king.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
   king.restarts = hive.facts.restarts;
   hive.refresh(hive.registry.add_agent(std::move(king)));
 }
@@ -170,35 +169,37 @@ Result<void> reserve(Hive& hive, const Caller& caller, std::uint64_t seq,
 
 Result<Agent*> agent_of_ticket(Hive& hive, const Caller& caller, const AttachRequest& request) {
   const AgentNode* named = request.name.empty() ? nullptr : hive.tree.find_name(request.name);
-  const auto& agents = hive.registry.agents();
+  auto& agents = hive.registry.agents();
   const auto found = std::find_if(agents.begin(), agents.end(), [&](const auto& entry) {
     return !request.ticket.empty() && entry.second.ticket == request.ticket;
   });
-  if (found == agents.end() || (named == nullptr && !request.name.empty()) ||
-      (named != nullptr && named->pid != found->first)) {
-    Agent* const taken = named == nullptr ? nullptr : hive.registry.agent(named->pid);
-    if (taken != nullptr && !taken->ticket.empty()) {
-      return fail(ErrorCode::kDenied,
-                  fmt::format("agent {} is reserved for a process that the steward has started",
-                              who_is(hive, taken->pid)));
-    }
-    if (request.name.empty() && !request.ticket.empty()) {
-      return fail(ErrorCode::kDenied,
-                  "the ticket in BEELINE_TICKET was used before, or its agent has ended: unset "
-                  "it, or give a name");
-    }
-    return nullptr;
+  const bool is_its = found != agents.end() &&
+                      (request.name.empty() || (named != nullptr && named->pid == found->first));
+  if (is_its) {
+    Agent& agent = found->second;
+    if (caller.uid == agent.uid || caller.uid == 0) return &agent;
+    return fail(ErrorCode::kDenied, fmt::format("agent {} is reserved for uid {}, not for {}",
+                                                who_is(hive, agent.pid), agent.uid, caller.uid));
   }
-  Agent& agent = *hive.registry.agent(found->first);
-  if (caller.uid == agent.uid || caller.uid == 0) return &agent;
-  return fail(ErrorCode::kDenied, fmt::format("agent {} is reserved for uid {}, not for {}",
-                                              who_is(hive, agent.pid), agent.uid, caller.uid));
+  const Agent* taken = named == nullptr ? nullptr : hive.registry.agent(named->pid);
+  if (taken != nullptr && !taken->ticket.empty()) {
+    return fail(ErrorCode::kDenied,
+                fmt::format("agent {} is reserved for a process that the steward has started",
+                            who_is(hive, taken->pid)));
+  }
+  if (request.name.empty() && !request.ticket.empty()) {
+    return fail(
+        ErrorCode::kDenied,
+        "the ticket in BEELINE_TICKET was used before, or its agent has ended: unset it, or "
+        "give a name");
+  }
+  return nullptr;
 }
 
 Result<void> watch_lives(Hive& hive, const Caller& caller, std::uint64_t seq,
                          const WatchRequest& request) {
   if (auto good = check_secret(hive, request.secret); !good) return good;
-  hive.king.watcher = caller.session;
+  hive.watcher = caller.session;
   hive.answer(caller, seq, OkAnswer{});
   // The end was asked for while nobody watched.
   if (hive.down.wait_until_ns != 0) tell_watcher(hive, kHiveEnds, kNoPid);
@@ -206,7 +207,7 @@ Result<void> watch_lives(Hive& hive, const Caller& caller, std::uint64_t seq,
 }
 
 void tell_watcher(Hive& hive, std::string_view what, Pid pid, std::string text) {
-  if (hive.king.watcher == 0 || pid == kKingPid) return;
+  if (hive.watcher == 0 || pid == kKingPid) return;
   LifeAnnouncement life;
   life.what = what;
   life.pid = pid;
@@ -216,17 +217,17 @@ void tell_watcher(Hive& hive, std::string_view what, Pid pid, std::string text) 
     life.name = node->name;
     life.dead = node->state == shm::AgentState::kDead;
   }
-  hive.outbox.send(hive.king.watcher, build(AnnouncedValue(std::move(life))), {});
+  hive.outbox.send(hive.watcher, build(AnnouncedValue(std::move(life))), {});
 }
 
 void forget_watcher(Hive& hive, std::uint64_t session) {
-  if (hive.king.watcher == session) hive.king.watcher = 0;
+  if (hive.watcher == session) hive.watcher = 0;
 }
 
 void end_hive(Hive& hive, std::string reason) {
   if (hive.down.has_begun || hive.down.wait_until_ns != 0) return;
   hive.down.reason = std::move(reason);
-  hive.down.has_begun = hive.king.watcher == 0;
+  hive.down.has_begun = hive.watcher == 0;
   if (hive.down.has_begun) return;
   hive.down.wait_until_ns = os::monotonic_ns() + kPatienceWithStewardNs;
   tell_watcher(hive, kHiveEnds, kNoPid);
@@ -234,8 +235,8 @@ void end_hive(Hive& hive, std::string reason) {
 
 std::int64_t end_waiting(Hive& hive, std::int64_t now_ns) {
   if (hive.down.wait_until_ns == 0 || hive.down.has_begun) return 0;
-  hive.down.has_begun = now_ns >= hive.down.wait_until_ns || hive.king.watcher == 0;
-  if (hive.down.has_begun && hive.king.watcher != 0) {
+  hive.down.has_begun = now_ns >= hive.down.wait_until_ns || hive.watcher == 0;
+  if (hive.down.has_begun && hive.watcher != 0) {
     hive.log.warn("steward_hangs", "text=\"it has not ended its processes in time\"");
   }
   return hive.down.wait_until_ns;

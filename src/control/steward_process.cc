@@ -163,7 +163,7 @@ void StewardProcess::end(std::int64_t patience_ns) {
   for (const auto& [pid, child] : children_) {
     if (!child.status && child.pidfd.valid()) (void)os::send_signal(child.pidfd.get(), SIGKILL);
   }
-  std::error_code ignored;
+  std::error_code ignored;  // it has removed them itself, unless it is dead or hangs
   if (!setting_.folder.empty()) std::filesystem::remove_all(setting_.folder, ignored);
 }
 

@@ -48,8 +48,7 @@ class StewardProcess {
 
   // Somebody needs it: starts it unless it runs, or ended a moment ago.
   void call(Log& log);
-  // Hears it, and starts it again if it has died. Call it when fd() or pidfd() is readable, and at
-  // next_ns().
+  // Hears it, and starts it again if that is due. Call it when fd() is readable, and at next_ns().
   void turn(Log& log);
   // A process that the keeper had adopted has ended.
   void ended(pid_t pid, int status, Log& log);
@@ -61,7 +60,6 @@ class StewardProcess {
 
   [[nodiscard]] bool is_running() const noexcept { return pid_ != 0; }
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
-  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
   // When turn() wants to be called, CLOCK_MONOTONIC; 0: not for the time alone.
   [[nodiscard]] std::int64_t next_ns() const noexcept { return start_at_ns_; }
 

@@ -284,7 +284,7 @@ void Steward::begin_end() {
   alarms_.set(Duty::kEnd, 0, os::monotonic_ns() + kEndPatienceNs);
   kills_.start(1, "hive ended", [this](const std::vector<Pid>&) {
     letters_.run();
-    // A hive that has ended leaves nothing.
+    // A hive that has ended leaves nothing, and its keeper may be dead.
     std::error_code ignored;
     std::filesystem::remove_all(base_.directory, ignored);
     if (auto ended = base_.king.end(); !ended) log_warn("end", ended.error().text);
