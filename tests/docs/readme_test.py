@@ -23,6 +23,7 @@ DOCUMENTS = (
     "docs/python.md",
     "docs/exchange.md",
     "docs/spool.md",
+    "docs/steward.md",
 )
 MAX_LINES = 120  # of README.md
 MAX_WORDS = 1000
