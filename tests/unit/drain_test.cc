@@ -1,5 +1,6 @@
 // The way from the lanes into the table: the turns of links, and the room for messages.
 
+#include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "tests/unit/receiver_peers.h"
 
@@ -143,11 +144,16 @@ TEST_F(DrainTest, ASenderThatWaitsForSpaceIsRungOnceForEachSleep) {
   peer.say_often(10);
   for (const std::uint32_t before : {0U, 5U}) {
     sleeper.fall_asleep();
+    const std::int64_t start_ns = os::coarse_ns();
     for (std::uint32_t taken = before + 1; taken <= before + 5; ++taken) {
       ASSERT_NE(finish_one(), 0U);
       receiver_->drain_all();
       EXPECT_EQ(peer.receipt(), taken);
-      EXPECT_EQ(sleeper.was_rung(), taken == before + 1) << "after message " << taken;
+      const bool rung = sleeper.was_rung();
+      const bool is_first = taken == before + 1;
+      // On a slow machine the sleep may last so long that its bell is rung again.
+      const bool is_due_again = os::coarse_ns() - start_ns >= wake::kAgainNs;
+      EXPECT_TRUE(rung == is_first || (rung && is_due_again)) << "after message " << taken;
     }
   }
 }
