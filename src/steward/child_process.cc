@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -11,21 +10,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
-#include <map>
+#include <memory>
 #include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "src/os/error.h"
 #include "src/os/pid_fd.h"
 #include "src/os/uninterrupted.h"
-
-extern char** environ;
 
 namespace beeline::steward {
 
@@ -34,6 +35,13 @@ namespace {
 constexpr char kGo = 'g';
 constexpr unsigned kCloseRangeCloexec = 4;
 constexpr int kMostFds = 1 << 16;
+constexpr std::size_t kStackBytes = std::size_t{64} << 10;
+
+// The first word of a process, or of its maker.
+struct Birth {
+  pid_t pid = 0;  // 0: there is no process
+  std::int32_t sys_errno = 0;
+};
 
 enum class Step : std::int32_t { kLimit, kUser, kDirectory, kOutput, kExec };
 
@@ -58,123 +66,67 @@ std::string_view describe(Step step) {
   return "start";
 }
 
-// These are between keeper, service manager and steward.
-bool is_private(std::string_view name) {
-  return name == "BEELINE_KING" || name == "BEELINE_KEEPER_FD" || name == "BEELINE_TICKET" ||
-         name == "NOTIFY_SOCKET" || name.starts_with("LISTEN_") || name == "WATCHDOG_USEC" ||
-         name == "WATCHDOG_PID";
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  // exec takes pointers to non-const for historical reasons and writes through none of them.
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
-std::map<std::string, std::string> child_environment(const SpawnOptions& options,
-                                                     const std::string& ticket) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const auto split = text.find('=');
-    if (split == std::string_view::npos || is_private(text.substr(0, split))) continue;
-    variables.emplace(text.substr(0, split), text.substr(split + 1));
-  }
-  for (const auto& [name, value] : options.environment) {
-    if (value.empty()) {
-      variables.erase(name);
-    } else {
-      variables[name] = value;
-    }
-  }
-  variables["BEELINE_TICKET"] = ticket;
-  return variables;
-}
+// One new process, from the thread that makes it until its program begins. SUBTLE: fork() would
+// copy the page tables of the steward, and each page that the steward touches next: most of the
+// cost of a spawn. This process shares the memory until its exec and has a stack of its own; its
+// maker, and with it `errno`, stands still meanwhile. So it neither allocates nor takes a lock. A
+// process of another user does not share memory with the steward.
+class NewProcess {
+ public:
+  // `mine` is the steward's end of the link.
+  NewProcess(ProcessPlan plan, int output_fd, int mine, os::UniqueFd its)
+      : plan_(std::move(plan)),
+        argv_(pointers_to(plan_.argv)),
+        environment_(pointers_to(plan_.environment)),
+        output_fd_(output_fd),
+        mine_(mine),
+        its_(std::move(its)) {}
 
-// The paths at which the program may lie.
-Result<std::vector<std::string>> find_program(const std::string& program, std::string path) {
-  if (program.find('/') != std::string::npos) return std::vector{program};
-  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const auto end = std::min(path.find(':', begin), path.size());
-    const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
-    const std::string found = folder + "/" + program;
-    if (::access(found.c_str(), X_OK) == 0) return std::vector{found};
-    begin = end + 1;
+  // Returns once the program has begun or the process has ended. It has told its number, or why
+  // there is none, through the link.
+  void make() {
+    const int flags = plan_.uid ? SIGCHLD : CLONE_VM | CLONE_VFORK | SIGCHLD;
+    if (::clone(&NewProcess::enter, stack_.data() + stack_.size(), flags, this) >= 0) return;
+    const Birth failed{0, errno};
+    (void)::send(its_.get(), &failed, sizeof failed, MSG_NOSIGNAL);
   }
-  return fail(ErrorCode::kInvalid,
-              fmt::format("cannot start {}: no such program in PATH ({})", program, path));
-}
 
-}  // namespace
-
-Result<ProcessPlan> ProcessPlan::make(const SpawnOptions& options, const std::string& ticket,
-                                      int output_fd, bool limit_memory) {
-  ProcessPlan plan;
-  plan.argv_ = options.command;
-  plan.output_fd_ = output_fd;
-  plan.directory_ = options.directory;
-  auto variables = child_environment(options, ticket);
-  auto programs = find_program(options.command.front(), variables["PATH"]);
-  if (!programs) return tl::unexpected(std::move(programs.error()));
-  plan.programs_ = std::move(*programs);
-  for (const auto& [name, value] : variables) {
-    if (!value.empty() || name != "PATH") plan.environment_.push_back(name + "=" + value);
-  }
-  const ChildLimits& limits = options.limits;
-  if (limits.cpu_seconds != 0) plan.limits_.push_back({RLIMIT_CPU, limits.cpu_seconds});
-  if (limits.open_files != 0) plan.limits_.push_back({RLIMIT_NOFILE, limits.open_files});
-  if (limit_memory && limits.memory_bytes != 0) {
-    plan.limits_.push_back({RLIMIT_AS, limits.memory_bytes});
-  }
-  if (!options.uid || *options.uid == ::geteuid()) return plan;
-  if (::geteuid() != 0) {
-    return fail(
-        ErrorCode::kDenied,
-        fmt::format("cannot start {} as user {}: the steward runs as user {}, and only root "
-                    "may start processes of others",
-                    options.command.front(), *options.uid, ::geteuid()));
-  }
-  const passwd* const user = ::getpwuid(*options.uid);
-  if (user == nullptr) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("cannot start {} as user {}: there is no such user",
-                            options.command.front(), *options.uid));
-  }
-  plan.uid_ = user->pw_uid;
-  plan.gid_ = user->pw_gid;
-  int count = 256;
-  plan.groups_.resize(static_cast<std::size_t>(count));
-  if (::getgrouplist(user->pw_name, user->pw_gid, plan.groups_.data(), &count) < 0) count = 1;
-  plan.groups_.resize(static_cast<std::size_t>(count));
-  return plan;
-}
-
-// Runs between fork and exec: no allocation, no lock.
-struct NewProcess {
-  const ProcessPlan& plan;
-  char** argv;
-  char** environment;
-  int link;
+ private:
+  static int enter(void* process) { static_cast<NewProcess*>(process)->run(); }
 
   [[noreturn]] void give_up(Step step) const {
     const StepFailed report{step, errno};
-    if (::write(link, &report, sizeof report) != sizeof report) ::_exit(126);
+    if (::write(its_.get(), &report, sizeof report) != sizeof report) ::_exit(126);
     ::_exit(127);
   }
   void await_release() const {
     char word = 0;
-    const auto got = os::uninterrupted([&] { return ::read(link, &word, 1); });
+    const auto got = os::uninterrupted([&] { return ::read(its_.get(), &word, 1); });
     if (got != 1 || word != kGo) ::_exit(125);
   }
   static void reset_signals() {
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     // The new program would inherit an ignored signal.
     for (const int number : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM, SIGCHLD}) {
       ::signal(number, SIG_DFL);
     }
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
   }
   void redirect() const {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up(Step::kOutput);
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-      if (::dup2(plan.output_fd_, stream) < 0) give_up(Step::kOutput);
+      if (::dup2(output_fd_, stream) < 0) give_up(Step::kOutput);
     }
   }
   // All other descriptors end at the exec.
@@ -185,7 +137,7 @@ struct NewProcess {
     for (int fd = 3; fd < kMostFds; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
   void set_limits() const {
-    for (const auto& limit : plan.limits_) {
+    for (const auto& limit : plan_.limits) {
       rlimit value{limit.value, limit.value};
       // The processor time has a second between SIGXCPU and SIGKILL.
       if (limit.resource == RLIMIT_CPU) ++value.rlim_max;
@@ -200,45 +152,65 @@ struct NewProcess {
     }
   }
   void become_user() const {
-    if (!plan.uid_) return;
-    if (::setgroups(plan.groups_.size(), plan.groups_.data()) != 0 ||
-        ::setresgid(plan.gid_, plan.gid_, plan.gid_) != 0 ||
-        ::setresuid(*plan.uid_, *plan.uid_, *plan.uid_) != 0) {
+    if (!plan_.uid) return;
+    if (::setgroups(plan_.groups.size(), plan_.groups.data()) != 0 ||
+        ::setresgid(plan_.gid, plan_.gid, plan_.gid) != 0 ||
+        ::setresuid(*plan_.uid, *plan_.uid, *plan_.uid) != 0) {
       give_up(Step::kUser);
     }
   }
   [[noreturn]] void run() const {
+    ::close(mine_);
+    const Birth birth{::getpid(), 0};
+    if (::write(its_.get(), &birth, sizeof birth) != sizeof birth) ::_exit(125);
     await_release();
     reset_signals();
     ::setsid();
     redirect();
     mark_others();
     become_user();
-    if (!plan.directory_.empty() && ::chdir(plan.directory_.c_str()) != 0) {
+    if (!plan_.directory.empty() && ::chdir(plan_.directory.c_str()) != 0) {
       give_up(Step::kDirectory);
     }
     set_limits();
-    for (const std::string& program : plan.programs_) ::execve(program.c_str(), argv, environment);
+    for (const std::string& program : plan_.programs) {
+      ::execve(program.c_str(), argv_.data(), environment_.data());
+    }
     give_up(Step::kExec);
   }
+
+  const ProcessPlan plan_;
+  const std::vector<char*> argv_;
+  const std::vector<char*> environment_;
+  const int output_fd_;
+  const int mine_;
+  const os::UniqueFd its_;
+  alignas(16) std::array<std::byte, kStackBytes> stack_;
 };
 
-namespace {
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  // exec takes pointers to non-const for historical reasons and writes through none of them.
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
+// Makes the process in a thread that runs no signal handler, because the process shares its memory.
+// Errors: kSystem (the system gives no thread).
+Result<void> make_in_thread(std::shared_ptr<NewProcess> process) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  int sys_errno = 0;
+  try {
+    std::thread([process = std::move(process)] { process->make(); }).detach();
+  } catch (const std::system_error& error) {
+    sys_errno = error.code().value();
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (sys_errno == 0) return {};
+  errno = sys_errno;
+  return os::system_failure("start a thread for a new process");
 }
 
 }  // namespace
 
-Result<ProcessPlan::Started> ProcessPlan::start() const {
-  auto argv = pointers_to(argv_);
-  auto environment = pointers_to(environment_);
+Result<StartedProcess> start_process(ProcessPlan plan, int output_fd) {
+  const std::string program = plan.argv.front();
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return os::system_failure("make the link to a new process");
@@ -246,16 +218,22 @@ Result<ProcessPlan::Started> ProcessPlan::start() const {
   os::UniqueFd mine(ends[0]);
   os::UniqueFd its(ends[1]);
   if (!mine.valid() || !its.valid()) return os::system_failure("make the link to a new process");
-  const pid_t pid = ::fork();
-  if (pid < 0) return os::system_failure(fmt::format("cannot start {}: fork", argv_.front()));
-  if (pid == 0) {
-    ::close(mine.get());
-    NewProcess{*this, argv.data(), environment.data(), its.get()}.run();
+  auto made = make_in_thread(
+      std::make_shared<NewProcess>(std::move(plan), output_fd, mine.get(), std::move(its)));
+  if (!made) return tl::unexpected(std::move(made.error()));
+  Birth birth;
+  const auto got = os::uninterrupted([&] { return ::recv(mine.get(), &birth, sizeof birth, 0); });
+  if (got != sizeof birth) {
+    return fail(ErrorCode::kSystem,
+                fmt::format("cannot start {}: the new process ended at once", program));
   }
-  its.reset();
-  auto pidfd = os::open_pidfd(pid);
+  if (birth.pid == 0) {
+    errno = birth.sys_errno;
+    return os::system_failure(fmt::format("cannot start {}: clone", program));
+  }
+  auto pidfd = os::open_pidfd(birth.pid);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));  // the link ends, and the process
-  return Started{pid, std::move(*pidfd), std::move(mine)};
+  return StartedProcess{birth.pid, std::move(*pidfd), std::move(mine)};
 }
 
 Result<void> release(int link) {

@@ -25,7 +25,7 @@ void reap_process(int pidfd) {
 }
 
 // A child of a steward that could not be recorded: its program has not begun.
-void discard(const ProcessPlan::Started& started) {
+void discard(const StartedProcess& started) {
   (void)os::send_signal(started.pidfd.get(), SIGKILL);
   reap_process(started.pidfd.get());
 }
@@ -77,17 +77,17 @@ Result<void> Launcher::launch(Child& child) {
   if (!ticket) return tl::unexpected(std::move(ticket.error()));
   auto output = log_of(child).open();
   if (!output) return tl::unexpected(std::move(output.error()));
-  auto plan = ProcessPlan::make(child.spec, *ticket, output->get(), !groups_.are_usable());
+  auto plan = plan_process(child.spec, *ticket, !groups_.are_usable());
   if (!plan) return tl::unexpected(std::move(plan.error()));
   if (needs_group(child)) {
     if (auto made = groups_.make(child.id, child.spec.limits); !made) return made;
   }
-  auto started = plan->start();
+  auto started = start_process(std::move(*plan), output->get());
   if (!started) return tl::unexpected(std::move(started.error()));
   return record(child, std::move(*started));
 }
 
-Result<void> Launcher::record(Child& child, ProcessPlan::Started started) {
+Result<void> Launcher::record(Child& child, StartedProcess started) {
   Result<void> done;
   if (needs_group(child)) done = groups_.join(child.id, started.pid);
   if (done) done = parts_.keeper.hold(started.pid, started.pidfd.get());

@@ -52,7 +52,7 @@ class Launcher {
 
  private:
   [[nodiscard]] Result<std::string> reserve(Child& child);
-  [[nodiscard]] Result<void> record(Child& child, ProcessPlan::Started started);
+  [[nodiscard]] Result<void> record(Child& child, StartedProcess started);
   [[nodiscard]] bool needs_group(const Child& child) const;
 
   Parts parts_;
