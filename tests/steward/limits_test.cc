@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/steward/control_groups.h"
 #include "tests/steward/steward_fixture.h"
@@ -25,6 +26,27 @@ TEST_F(Limits, AChildHasItsLimits) {
   if (!ControlGroups::find().are_usable()) {
     EXPECT_EQ(ask("limited", "limit " + std::to_string(RLIMIT_AS)), std::to_string(kMemory));
   }
+}
+
+// Only pid 1 gives a child another user than its parent's, so a command asks for it.
+TEST_F(Limits, AChildRunsAsItsUser) {
+  if (::geteuid() != 0) return;  // only root may start processes of others
+  AttachOptions command;
+  command.name = "command";
+  command.temporary = true;
+  auto operator_agent = Agent::attach(command);
+  ASSERT_TRUE(operator_agent) << operator_agent.error().text;
+  SpawnOptions options = child("nobody");
+  options.command = {"sh", "-c", "id -u; id -g; exit 3"};
+  options.parent = "1";
+  options.uid = 65'534;
+  const auto spawned = operator_agent->processes().spawn(options);
+  ASSERT_FALSE(spawned);
+  EXPECT_NE(spawned.error().text.find("65534\n65534"), std::string::npos) << spawned.error().text;
+  options.parent = "boss";
+  const auto refused = operator_agent->processes().spawn(options);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("user mismatch"), std::string::npos) << refused.error().text;
 }
 
 TEST_F(Limits, ALimitThatNobodyCanKeepIsRefused) {

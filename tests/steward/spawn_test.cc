@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/os/event_fd.h"
 #include "src/os/process.h"
 #include "tests/steward/steward_fixture.h"
 
@@ -127,30 +128,65 @@ TEST_F(Spawn, AMalformedRequestIsAnsweredWithItsFault) {
   }
 }
 
-TEST_F(Spawn, TwoHundredChildrenStartAtOnce) {
+// The text of a request for one child of `crowd`.
+std::string crowd_text(std::size_t number) {
+  return Json{{"name", "c" + std::to_string(number)},
+              {"parent", "crowd"},
+              {"command", {os::executable_directory() + "/steward-child", "serve"}},
+              {"ready_within_ms", 100'000}}
+      .dump();
+}
+
+class Crowd : public StewardTest {
+ protected:
+  // Asks for so many children at once and returns all answers.
+  std::vector<Json> ask_for(std::size_t count, std::uint32_t max_children) {
+    SpawnOptions parent = child("crowd");
+    parent.limits.max_children = max_children;
+    spawn(parent);
+    std::vector<Json> answers;
+    std::size_t failed = 0;
+    const AnswerHandler keep = [&](Result<Message> answer) {
+      EXPECT_TRUE(answer) << answer.error().text;
+      answer ? answers.push_back(Json::parse(answer->text())) : void(++failed);
+    };
+    SendOptions send;
+    send.type = "hive.spawn";
+    for (std::size_t sent = 0; answers.size() + failed < count;) {
+      while (sent < count &&
+             boss().request_then(Pid{1}, crowd_text(sent), after(200s), keep, send)) {
+        ++sent;
+      }
+      EXPECT_FALSE(boss().try_receive());
+      const auto next = boss().run_answers();
+      EXPECT_TRUE(next);
+      (void)os::wait_readable(boss().fd(), 100ms);
+    }
+    return answers;
+  }
+};
+
+TEST_F(Crowd, TwoHundredChildrenStartAtOnce) {
   constexpr std::size_t kCount = 200;
-  SpawnOptions parent = child("crowd");
-  parent.limits.max_children = 0;
-  spawn(parent);
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    texts.push_back(Json{
-        {"name", "c" + std::to_string(i)},
-        {"parent", "crowd"},
-        {"command", {os::executable_directory() + "/steward-child", "serve"}},
-        {"ready_within_ms",
-         100'000}}.dump());
-  }
-  std::vector<Request> requests;
-  SendOptions send;
-  send.type = "hive.spawn";
-  for (const std::string& text : texts) requests.push_back({Pid{1}, text, send});
-  const auto answers = boss().request_all(requests, after(100s));
-  for (const auto& answer : answers) {
-    ASSERT_TRUE(answer) << answer.error().text;
-    EXPECT_TRUE(Json::parse(answer->text()).contains("pid")) << answer->text();
-  }
+  for (const Json& answer : ask_for(kCount, 0)) EXPECT_TRUE(answer.contains("pid")) << answer;
   EXPECT_EQ(processes().list(true)->size(), kCount + 1);
+}
+
+TEST_F(Crowd, TenThousandSpawnsAtOnceKeepTheLimitAndAreAllAnswered) {
+  constexpr std::size_t kCount = 10'000;
+  constexpr std::uint32_t kMost = 3;
+  std::size_t started = 0;
+  std::size_t refused = 0;
+  for (const Json& answer : ask_for(kCount, kMost)) {
+    if (answer.contains("pid")) {
+      ++started;
+    } else if (answer["error"]["text"].get<std::string>().find("max is 3") != std::string::npos) {
+      ++refused;
+    }
+  }
+  EXPECT_EQ(started, kMost);
+  EXPECT_EQ(refused, kCount - kMost);
+  EXPECT_EQ(ask("crowd", "hello"), "hello");
 }
 
 }  // namespace
