@@ -96,7 +96,11 @@ Verdict route(const Tree& tree, Pid from, Pid to) {
                             sender->parent, to));
   }
   if (to == kKingPid) {
-    return deny(Rule::kKing, fmt::format("PID {} is the coordinator and takes no messages", to));
+    return deny(Rule::kKing,
+                fmt::format("PID {} is the coordinator and takes no messages: no beeline-steward "
+                            "lay beside beelined when the hive was started; install it there, then "
+                            "start the hive again",
+                            to));
   }
   const std::optional<Pid> via = tree.nearest_common_ancestor(from, to);
   if (!via) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "tests/process/cli_fixture.h"
 
@@ -82,6 +85,7 @@ TEST_F(CliScratch, RunCleansUpAfterACommandThatTookTheHiveDown) {
   expect_nothing_left();
 }
 
+#ifdef BEELINE_HAS_STEWARD
 TEST_F(CliScratch, DemoPassesAndLeavesNothing) {
   const Outcome outcome = beeline({"demo"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
@@ -104,6 +108,14 @@ TEST_F(CliScratch, DemoAsJsonTellsHowTheTaskMoved) {
   EXPECT_EQ(report.at("accounts").size(), 6U);
   EXPECT_GT(report.at("round_trip_ms").at("p50"), 0);
   for (const json& check : report.at("checks")) EXPECT_TRUE(check.at("passed")) << check;
+  std::map<std::string, std::string> ends;
+  for (const json& child : report.at("children")) {
+    ends[child.at("name")] =
+        child.at("restarts").dump() + " restarts, exit " + child.at("end").at("exit_code").dump();
+  }
+  EXPECT_EQ(ends.size(), 6U);
+  EXPECT_EQ(ends["queen"], "0 restarts, exit 0");
+  EXPECT_EQ(ends["worker-3"], "1 restarts, exit 0");
   expect_nothing_left();
 }
 
@@ -123,12 +135,23 @@ TEST_F(CliScratch, DemoCountsAnyTextsAndEachFileOnce) {
   expect_nothing_left();
 }
 
+#else
+TEST_F(CliScratch, WithoutAStewardTheDemoAndASpawnSayWhatIsMissing) {
+  for (const auto& words :
+       {std::vector<std::string>{"demo"}, {"run", "--", "beeline", "spawn", "a", "--", "true"}}) {
+    EXPECT_TRUE(contains(beeline(words).err, "no beeline-steward lay beside beelined"));
+  }
+  expect_nothing_left();
+}
+#endif
+
 TEST_F(CliScratch, DemoWithoutTextsSaysSo) {
   EXPECT_TRUE(contains(bad(2, {"demo", folder_}), folder_));
   EXPECT_TRUE(contains(bad(1, {"demo", folder_ + "/none"}), folder_ + "/none"));
   expect_nothing_left();
 }
 
+#ifdef BEELINE_HAS_STEWARD
 TEST_F(CliScratch, DemoLeavesNothingWhenItIsInterruptedOrKilled) {
   for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
     Program demo(with_program({"demo"}));
@@ -144,6 +167,7 @@ TEST_F(CliScratch, DemoLeavesNothingWhenItIsInterruptedOrKilled) {
     expect_nothing_left_soon();
   }
 }
+#endif
 
 }  // namespace
 }  // namespace beeline::test

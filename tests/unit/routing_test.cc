@@ -76,7 +76,10 @@ TEST(Routing, NobodySendsToTheCoordinator) {
   Tree tree = hive();
   tree.add({10, 1, "t3", Role::kTask, AgentState::kRunning});
   for (const Pid from : {1U, 2U, 3U, 10U}) {
-    expect_denied(tree, from, 1, Rule::kKing, "PID 1 is the coordinator and takes no messages");
+    expect_denied(
+        tree, from, 1, Rule::kKing,
+        "PID 1 is the coordinator and takes no messages: no beeline-steward lay beside "
+        "beelined when the hive was started; install it there, then start the hive again");
   }
 }
 

@@ -28,6 +28,9 @@ class ScratchHive {
   ScratchHive& operator=(const ScratchHive&) = delete;
   ~ScratchHive();
 
+  // The directory for files of its programs, which goes with the hive.
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }
+
   // Ends the hive and waits until nothing of it is left. Errors: kSystem, naming the leftover.
   [[nodiscard]] Result<void> close();
 

@@ -1,9 +1,7 @@
 #include "tools/beeline/demo/crew.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -12,12 +10,15 @@
 
 #include <fmt/format.h>
 
-#include "src/os/error.h"
 #include "src/os/event_fd.h"
-#include "tools/beeline/demo/role.h"
+#include "src/os/pid_fd.h"
+#include "tools/beeline/process_view.h"
 
 namespace beeline::cli::demo {
 namespace {
+
+// The process has ended, so the steward knows how.
+constexpr std::chrono::seconds kAnswerTime(5);
 
 template <typename T>
 T number(const Json& event, const char* field) {
@@ -63,52 +64,40 @@ void kill_holder(Story& story, const Json& event, bool quiet) {
 
 }  // namespace
 
-Result<Crew> Crew::start(const std::string& directory, const std::string& python) {
-  int ends[2] = {-1, -1};
-  if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
-  os::UniqueFd read_end(ends[0]);
-  const os::UniqueFd write_end(ends[1]);
-  (void)::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
-  RoleArguments queen;
+Result<Crew> Crew::start(Agent& agent, RoleArguments queen) {
+  auto events = EventReader::make(queen.events);
+  if (!events) return tl::unexpected(std::move(events.error()));
   queen.role = queen.name = kQueen;
-  queen.directory = directory;
-  queen.python = python;
-  queen.events = write_end.get();
-  const auto os_pid = start_role(queen);
-  if (!os_pid) return tl::unexpected(os_pid.error());
-  return Crew(EventReader(std::move(read_end)), *os_pid);
-}
-
-Crew::Crew(Crew&& other) noexcept
-    : events_(std::move(other.events_)), queen_(std::exchange(other.queen_, 0)) {}
-
-Crew::~Crew() {
-  if (queen_ <= 0) return;
-  // The kernel ends the queen's children with her, and so on down the tree.
-  (void)::kill(queen_, SIGKILL);
-  while (::waitpid(queen_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  const auto child = agent.processes().spawn(child_of_role(queen));
+  if (!child) return tl::unexpected(child.error());
+  auto process = os::open_pidfd(child->os_pid);
+  if (!process) return tl::unexpected(std::move(process.error()));
+  return Crew(agent, std::move(*events), child->pid, std::move(*process));
 }
 
 Result<Json> Crew::next_event(Signals& signals, Deadline deadline) {
   for (;;) {
+    const bool has_ended = os::has_exited(process_.get());
     auto event = events_.next();
     if (!event) return tl::unexpected(std::move(event.error()));
     if (*event) return std::move(**event);
-    if (events_.at_end()) return Json();
+    if (has_ended) return Json();
     if (signals.take()) return fail(ErrorCode::kClosed, "interrupted");
     const auto left = deadline - std::chrono::steady_clock::now();
     if (left.count() <= 0) {
       return fail(ErrorCode::kTimeout, "the demo did not end in time; give it more with --timeout");
     }
-    const std::array<int, 2> fds{events_.fd(), signals.fd()};
+    const std::array<int, 3> fds{events_.fd(), signals.fd(), process_.get()};
     (void)os::poll_readable(fds, left);
   }
 }
 
 Result<void> Crew::note(Story& story, const Json& event) {
   const std::string kind = word(event, "event");
-  if (kind == kRestarted) story.takeover.new_os_pid = number<pid_t>(event, "new_os_pid");
+  if (kind == kRestarted) {
+    story.takeover.signal = number<int>(event, "signal");
+    story.takeover.new_os_pid = number<pid_t>(event, "new_os_pid");
+  }
   if (kind == kGivenAgain) {
     story.takeover.given_again = number<std::uint32_t>(event, "task");
     story.takeover.attempts = number<std::uint32_t>(event, "attempts");
@@ -149,12 +138,16 @@ Result<void> Crew::follow_end(Story& story, Signals& signals, Deadline deadline)
     if (event->is_null()) break;
     if (auto noted = note(story, *event); !noted) return noted;
   }
-  int status = 0;
-  while (::waitpid(queen_, &status, 0) < 0 && errno == EINTR) {
+  auto end = agent_.processes().wait(queen_, kAnswerTime);
+  if (!end) return tl::unexpected(std::move(end.error()));
+  if (end->exit_code != 0) {
+    return fail(ErrorCode::kClosed,
+                fmt::format("the queen ended with {}: {}", exit_text(*end), end->output));
   }
-  queen_ = 0;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return fail(ErrorCode::kClosed, fmt::format("the queen ended with wait status {}", status));
+  auto children = agent_.processes().list(true);
+  if (!children) return tl::unexpected(std::move(children.error()));
+  story.children = std::move(*children);
+  return {};
 }
 
 bool reap_all(std::chrono::nanoseconds timeout) {

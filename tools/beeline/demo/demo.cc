@@ -1,4 +1,4 @@
-// The demo itself: it starts the processes, kills one, measures, and checks the result.
+// The demo itself: it starts the queen, kills a worker, measures, and checks the result.
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -70,16 +70,19 @@ Result<RoundTrips> measure(Agent& agent, Signals& signals) {
   return trips;
 }
 
-// A visitor, as `beeline request` would be: measures round trips, then asks the queen to end the
-// work.
-Result<void> visit(Story& story, Signals& signals) {
+// A visitor, as `beeline spawn` would be: it may start children for pid 1.
+Result<Agent> attach_visitor() {
   AttachOptions options;
   options.role = "agent";
   options.temporary = true;
   options.start_coordinator = false;
-  auto agent = Agent::attach(options);
-  if (!agent) return tl::unexpected(std::move(agent.error()));
-  auto trips = measure(*agent, signals);
+  options.use_ticket = false;
+  return Agent::attach(options);
+}
+
+// Measures round trips, then asks the queen to end the work.
+Result<void> visit(Agent& agent, Story& story, Signals& signals) {
+  auto trips = measure(agent, signals);
   if (!trips) return tl::unexpected(std::move(trips.error()));
   story.round_trips = std::move(*trips);
 
@@ -89,24 +92,30 @@ Result<void> visit(Story& story, Signals& signals) {
   if (!client) return tl::unexpected(std::move(client.error()));
   auto agents = client->list_all();
   if (!agents) return tl::unexpected(std::move(agents.error()));
-  std::erase_if(*agents, [&](const auto& listed) { return listed.pid == agent->pid(); });
+  std::erase_if(*agents, [&](const auto& listed) { return listed.pid == agent.pid(); });
   story.agents = std::move(*agents);
 
-  const auto queen = agent->peer(kQueen);
-  if (!queen) return tl::unexpected(queen.error());
   SendOptions finish;
   finish.type = kFinishType;
-  if (auto sent = deliver(*agent, *queen, "", finish); !sent) return sent;
-  (void)agent->detach(after(kReapTime));
-  return {};
+  const auto queen = agent.peer(kQueen);
+  if (!queen) return tl::unexpected(queen.error());
+  return deliver(agent, *queen, "", finish);
 }
 
-Result<void> work(Story& story, Signals& signals, Deadline deadline) {
-  auto crew = Crew::start(std::filesystem::absolute(story.directory).string(), story.python);
+Result<void> work(const ScratchHive& hive, Story& story, Signals& signals, Deadline deadline) {
+  auto agent = attach_visitor();
+  if (!agent) return tl::unexpected(std::move(agent.error()));
+  RoleArguments queen;
+  queen.directory = std::filesystem::absolute(story.directory).string();
+  queen.python = story.python;
+  queen.events = hive.place() + "/events";
+  auto crew = Crew::start(*agent, std::move(queen));
   if (!crew) return tl::unexpected(std::move(crew.error()));
   if (auto done = crew->follow_work(story, signals, deadline); !done) return done;
-  if (auto visited = visit(story, signals); !visited) return visited;
-  return crew->follow_end(story, signals, deadline);
+  if (auto visited = visit(*agent, story, signals); !visited) return visited;
+  if (auto ended = crew->follow_end(story, signals, deadline); !ended) return ended;
+  (void)agent->detach(after(kReapTime));
+  return {};
 }
 
 ExitCode run(const Context& context, const std::string& directory) {
@@ -122,7 +131,7 @@ ExitCode run(const Context& context, const std::string& directory) {
 
   story->python = find_python_package();
   if (!story->quiet) print(opening_text(*story));
-  const auto worked = work(*story, *signals, deadline);
+  const auto worked = work(*hive, *story, *signals, deadline);
   const auto closed = hive->close();
   story->clean = reap_all(kReapTime) && closed;
   if (!closed) (void)complain(closed.error());
@@ -156,10 +165,14 @@ void add_demo_verb(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline demo\n"
       "  beeline demo src --json\n"
-      "In a hive of its own a queen cuts the texts of DIR into tasks, a lead hands them to four\n"
-      "workers, one worker is killed in the middle and its task is done by another process. One\n"
-      "worker is in Python if python3 can load the package. Takes a few seconds, 60 at the most\n"
-      "or --timeout; leaves no process and no file.");
+      "In a hive of its own a queen cuts the texts of DIR into tasks, and the lead that she "
+      "spawns\n"
+      "hands them to the four workers that it spawns. One worker is killed in the middle; 5 s "
+      "later\n"
+      "the steward starts it again, and its task is done by the new process. One worker is in\n"
+      "Python if python3 can load the package. Takes some 10 seconds, 60 at the most or "
+      "--timeout;\n"
+      "leaves no process and no file.");
   verb->callback([&context, directory] { context.exit = demo::run(context, *directory); });
 }
 

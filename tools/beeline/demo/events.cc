@@ -1,5 +1,7 @@
 #include "tools/beeline/demo/events.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,13 +13,29 @@
 
 namespace beeline::cli::demo {
 
+Result<EventWriter> EventWriter::open(const std::string& path, std::string agent) {
+  os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return os::system_failure(fmt::format("cannot open the pipe {}", path));
+  return EventWriter(std::move(fd), std::move(agent));
+}
+
 void EventWriter::write(std::string_view event, Json fields) const {
   Json line = {{"event", event}, {"agent", agent_}, {"os_pid", ::getpid()}};
   line.update(fields);
   // Shorter than PIPE_BUF, so lines of several processes do not mix.
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-  while (::write(fd_, text.data(), text.size()) < 0 && errno == EINTR) {
+  while (::write(fd_.get(), text.data(), text.size()) < 0 && errno == EINTR) {
   }
+}
+
+Result<EventReader> EventReader::make(const std::string& path) {
+  if (::mkfifo(path.c_str(), 0600) != 0) {
+    return os::system_failure(fmt::format("cannot make the pipe {}", path));
+  }
+  // As it is a writer too, the pipe does not end between two processes.
+  os::UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid()) return os::system_failure(fmt::format("cannot open the pipe {}", path));
+  return EventReader(std::move(fd));
 }
 
 Result<std::optional<Json>> EventReader::next() {
@@ -33,10 +51,6 @@ Result<std::optional<Json>> EventReader::next() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return std::optional<Json>();
     if (count < 0) return os::system_failure("cannot read the events of the demo");
-    if (count == 0) {
-      at_end_ = true;
-      return std::optional<Json>();
-    }
     buffer_.append(bytes.data(), static_cast<std::size_t>(count));
   }
 }

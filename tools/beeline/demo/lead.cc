@@ -1,5 +1,5 @@
-// The lead of the demo: does the tasks of the queen by giving them to its workers, and replaces a
-// worker that dies.
+// The lead of the demo: does the tasks of the queen by giving them to its workers, and gives those
+// of a worker that was killed again.
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,7 @@ struct Job {
 };
 
 struct Worker {
-  pid_t os_pid = 0;
+  Pid pid = 0;
   Peer peer;
   bool is_there = false;  // it has said so, and no news of its death has come
   std::size_t outstanding = 0;
@@ -56,9 +57,10 @@ class Lead {
     worker.role = "worker";
     worker.name = worker_name(index);
     const bool in_python = index == kPythonWorker && !arguments_.python.empty();
-    const auto os_pid = in_python ? start_python_worker(worker) : start_role(worker);
-    if (!os_pid) return tl::unexpected(os_pid.error());
-    workers_[index].os_pid = *os_pid;
+    const auto child =
+        agent_.processes().spawn(in_python ? child_in_python(worker) : child_of_role(worker));
+    if (!child) return tl::unexpected(child.error());
+    workers_[index].pid = child->pid;
     return {};
   }
 
@@ -67,8 +69,7 @@ class Lead {
     const Readiness found = agent_.loop().poll();
     if (found.ended) return fail(ErrorCode::kClosed, "the hive went down");
     while (const auto notice = agent_.next_notice()) {
-      if (notice->kind != Notice::Kind::kChildAway) continue;
-      if (auto replaced = replace(notice->name); !replaced) return replaced;
+      if (notice->kind == Notice::Kind::kChildAway) note_away(notice->name);
     }
     if (found.messages != 0) {
       if (auto taken = take_messages(); !taken) return taken;
@@ -82,18 +83,22 @@ class Lead {
     return {};
   }
 
-  // A worker's process has ended: a new process takes over its name and its inbox.
-  Result<void> replace(const std::string& name) {
+  // A worker's process has ended. The steward starts one that takes over its name and its inbox,
+  // and that says when it is ready.
+  void note_away(const std::string& name) {
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      if (worker_name(i) != name) continue;
-      workers_[i].is_there = false;
-      const pid_t old = workers_[i].os_pid;
-      if (const auto status = await_exit(old, kPatience); !status) {
-        return tl::unexpected(status.error());
-      }
-      if (auto started = start(i); !started) return started;
-      events_.write(kRestarted,
-                    {{"child", name}, {"old_os_pid", old}, {"new_os_pid", workers_[i].os_pid}});
+      if (worker_name(i) == name) workers_[i].is_there = false;
+    }
+  }
+
+  Result<void> note_restart(const Worker& worker) {
+    const auto children = agent_.processes().list();
+    if (!children) return tl::unexpected(children.error());
+    for (const ChildInfo& child : *children) {
+      if (child.pid != worker.pid) continue;
+      events_.write(kRestarted, {{"child", child.name},
+                                 {"signal", child.end ? child.end->signal : 0},
+                                 {"new_os_pid", child.os_pid}});
     }
     return {};
   }
@@ -118,7 +123,8 @@ class Lead {
       if (!peer) return tl::unexpected(peer.error());
       worker.peer = *peer;
       worker.is_there = true;
-      if (first && ++ready_ == kWorkers) return tell_queen();
+      if (!first) return note_restart(worker);
+      if (++ready_ == kWorkers) return tell_queen();
     }
     return {};
   }
@@ -188,14 +194,12 @@ class Lead {
   Result<void> finish() {
     SendOptions options;
     options.type = kFinishType;
+    std::vector<Pid> pids;
     for (const Worker& worker : workers_) {
       if (auto sent = deliver(agent_, worker.peer, "", options); !sent) return sent;
+      pids.push_back(worker.pid);
     }
-    for (const Worker& worker : workers_) {
-      if (const auto status = await_exit(worker.os_pid, kPatience); !status) {
-        return tl::unexpected(status.error());
-      }
-    }
+    if (auto ended = await_ends(agent_, pids); !ended) return ended;
     events_.write(kLost, {{"tasks", lost_}});
     close_accounts(agent_, events_);
     return {};
@@ -217,7 +221,7 @@ class Lead {
 }  // namespace
 
 Result<void> run_lead(const RoleArguments& arguments, const EventWriter& events) {
-  auto agent = attach_role(arguments, kQueen, "lead");
+  auto agent = attach_role();
   if (!agent) return tl::unexpected(std::move(agent.error()));
   agent->tasks().accept();
   return Lead(arguments, events, *agent).run();

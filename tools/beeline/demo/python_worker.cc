@@ -1,12 +1,14 @@
 #include "tools/beeline/demo/python_worker.h"
 
-#include <unistd.h>
+#include <signal.h>
+#include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
 #include "src/os/process.h"
 
 namespace beeline::cli::demo {
@@ -24,9 +26,10 @@ bool can_load(const std::string& folder) {
                                 folder},
                                {});
   if (!probe) return false;
-  const auto status = await_exit(*probe, kProbeTime);
-  if (!status) (void)::kill(*probe, SIGKILL);
-  return status && *status == 0;
+  const auto pidfd = os::open_pidfd(*probe);
+  if (!pidfd || !os::wait_readable(pidfd->get(), kProbeTime)) (void)::kill(*probe, SIGKILL);
+  const auto status = os::try_reap(*probe);
+  return status && *status && **status == 0;
 }
 
 }  // namespace
@@ -41,12 +44,11 @@ std::string find_python_package() {
   return {};
 }
 
-Result<pid_t> start_python_worker(const RoleArguments& worker) {
-  const int keep[] = {worker.events};
-  return os::spawn(
-      {"/bin/sh", "-c", "PYTHONPATH=$0 exec python3 -B -m beeline._demo_worker \"$@\"",
-       worker.python, worker.name, fmt::format("{}", worker.events), fmt::format("{}", ::getpid())},
-      keep);
+SpawnOptions child_in_python(const RoleArguments& worker) {
+  SpawnOptions options = child_of_role(worker);
+  options.command = {"python3", "-B", "-m", "beeline._demo_worker", worker.name, worker.events};
+  options.environment["PYTHONPATH"] = worker.python;
+  return options;
 }
 
 }  // namespace beeline::cli::demo

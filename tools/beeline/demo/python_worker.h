@@ -3,11 +3,9 @@
 // The one worker of the demo that is a Python program, where there is a Python that can load the
 // package: bindings/python/src/beeline/_demo_worker.py.
 
-#include <sys/types.h>
-
 #include <string>
 
-#include <beeline/result.h>
+#include <beeline/processes.h>
 
 #include "tools/beeline/demo/role.h"
 
@@ -19,7 +17,7 @@ inline constexpr std::size_t kPythonWorker = 3;
 // none that python3 can load.
 [[nodiscard]] std::string find_python_package();
 
-// Starts a worker in Python. REQUIRES: worker.python is such a folder.
-[[nodiscard]] Result<pid_t> start_python_worker(const RoleArguments& worker);
+// As child_of_role(), for the worker in Python. REQUIRES: worker.python is such a folder.
+[[nodiscard]] SpawnOptions child_in_python(const RoleArguments& worker);
 
 }  // namespace beeline::cli::demo

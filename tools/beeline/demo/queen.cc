@@ -106,21 +106,19 @@ Result<std::vector<std::string>> read_texts(const std::string& directory) {
 Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events) {
   auto texts = read_texts(arguments.directory);
   if (!texts) return tl::unexpected(std::move(texts.error()));
-  auto agent = attach_role(arguments, "", "architect");
+  auto agent = attach_role();
   if (!agent) return tl::unexpected(std::move(agent.error()));
   RoleArguments child = arguments;
   child.role = child.name = kLead;
-  const auto lead_process = start_role(child);
-  if (!lead_process) return tl::unexpected(lead_process.error());
+  const auto lead = agent->processes().spawn(child_of_role(child));
+  if (!lead) return tl::unexpected(lead.error());
 
   Queen queen(events, *agent, std::move(*texts));
   if (auto ran = queen.run(); !ran) return ran;
   SendOptions options;
   options.type = kFinishType;
   if (auto sent = deliver(*agent, queen.lead(), "", options); !sent) return sent;
-  if (const auto ended = await_exit(*lead_process, kPatience); !ended) {
-    return tl::unexpected(ended.error());
-  }
+  if (auto ended = await_ends(*agent, {lead->pid}); !ended) return ended;
   close_accounts(*agent, events);
   return {};
 }

@@ -1,5 +1,7 @@
 #include "tools/beeline/demo/report.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "shm/check.h"
 #include "tools/beeline/demo/role.h"
+#include "tools/beeline/process_view.h"
 #include "tools/beeline/tree_view.h"
 
 namespace beeline::cli::demo {
@@ -16,6 +19,12 @@ namespace {
 std::string name_of(const Story& story, std::uint32_t pid) {
   const auto found = story.accounts.find(pid);
   return found == story.accounts.end() ? fmt::format("pid {}", pid) : found->second.agent;
+}
+
+const ChildInfo* find_child(const Story& story, std::uint32_t pid) {
+  const auto found = std::find_if(story.children.begin(), story.children.end(),
+                                  [&](const ChildInfo& child) { return child.pid == pid; });
+  return found == story.children.end() ? nullptr : &*found;
 }
 
 // Two agents that exchange messages; `upper` is the older one.
@@ -60,11 +69,15 @@ std::string links_text(const Story& story) {
 }
 
 std::string accounts_text(const Story& story) {
-  Table table({"accounts", ">accepted", ">queued", ">leased", ">done", ">dead"});
+  Table table(
+      {"accounts", ">accepted", ">queued", ">leased", ">done", ">dead", ">restarts", "end"});
   for (const auto& [pid, account] : story.accounts) {
+    const ChildInfo* const child = find_child(story, pid);
     table.add({account.agent, grouped(account.drained), grouped(account.queued),
                grouped(account.leased), grouped(account.done),
-               grouped(account.dead + account.purged)});
+               grouped(account.dead + account.purged),
+               child == nullptr ? "" : fmt::format("{}", child->restarts),
+               child == nullptr || !child->end ? "" : exit_text(*child->end)});
   }
   return table.text("  ");
 }
@@ -77,6 +90,16 @@ std::string sums_text(const Story& story) {
   if (story.sum) add("by the workers", story.sum->totals);
   add("without Beeline", story.direct);
   return table.text("  ");
+}
+
+// The steward has started every process, has started the killed one again, and knows all ends.
+bool all_ended(const Story& story) {
+  const auto is_good = [&](const ChildInfo& child) {
+    const bool was_killed = child.name == story.takeover.agent;
+    return child.end && child.end->exit_code == 0 && child.restarts == (was_killed ? 1 : 0);
+  };
+  return story.takeover.signal == SIGKILL && story.children.size() == kWorkers + 2 &&
+         std::all_of(story.children.begin(), story.children.end(), is_good);
 }
 
 bool task_moved(const Takeover& takeover) {
@@ -124,6 +147,8 @@ std::vector<Check> checks(const Story& story) {
                    "killed process had",
                    grouped(story.lost)),
        all_settled(story)},
+      {"the steward saw the end of every process, and started the killed one again",
+       all_ended(story)},
       {"no process and no file is left", story.clean},
   };
 }
@@ -136,6 +161,10 @@ std::string opening_text(const Story& story) {
       story.files.paths.size(), grouped(story.direct.lines), grouped(story.tasks),
       story.python.empty() ? "" : ", worker-4 in Python",
       story.files.skipped != 0 ? fmt::format("; {} files are no text", story.files.skipped) : "");
+  text +=
+      "  a queen spawns a lead, which spawns 4 workers; one is killed, and is started again after "
+      "5 "
+      "s\n";
   return text;
 }
 
@@ -188,9 +217,11 @@ Json report_json(const Story& story) {
   json["killed"] = {{"agent", story.takeover.agent},
                     {"task", story.takeover.task},
                     {"os_pid", story.takeover.killed_os_pid},
+                    {"signal", story.takeover.signal},
                     {"done_by_os_pid", story.takeover.done_by_os_pid},
                     {"attempts", story.takeover.attempts}};
   json["tree"] = tree_json(story.agents);
+  json["children"] = children_json(story.children);
   json["accounts"] = Json::array();
   for (const auto& [pid, account] : story.accounts) {
     Json entry = {{"agent", account.agent},     {"pid", pid},

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <beeline/processes.h>
+
 #include "src/control/wire.h"
 #include "tools/beeline/demo/text.h"
 #include "tools/beeline/output.h"
@@ -21,6 +23,7 @@ struct Takeover {
   std::string agent;
   std::uint32_t task = 0;
   pid_t killed_os_pid = 0;
+  int signal = 0;  // of its end, as the steward saw it
   pid_t new_os_pid = 0;
   std::optional<std::uint32_t> given_again;
   std::uint32_t attempts = 0;
@@ -68,6 +71,7 @@ struct Story {
   std::vector<control::ListedAgent> agents;
   RoundTrips round_trips;
   std::map<std::uint32_t, Account> accounts;  // by pid
+  std::vector<ChildInfo> children;            // as the steward knows them, after their ends
   bool clean = false;                         // no process and no file is left
 };
 

@@ -1,20 +1,14 @@
 #include "tools/beeline/demo/role.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "src/os/event_fd.h"
-#include "src/os/pid_fd.h"
-#include "src/os/process.h"
+#include "tools/beeline/process_view.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli::demo {
@@ -23,6 +17,7 @@ namespace {
 constexpr std::chrono::nanoseconds kSendPatience = std::chrono::seconds(20);
 constexpr std::chrono::nanoseconds kDrainPatience = std::chrono::seconds(5);
 constexpr auto kAttemptParam = "attempt";
+constexpr auto kEndType = "child_exited";
 
 // Takes a number off the front of `text`, and the one character behind it.
 template <typename T>
@@ -34,21 +29,14 @@ bool take_number(std::string_view& text, T& number) {
   return true;
 }
 
-// Ends with the process that started it, and leaves Ctrl-C to the demo.
-bool bind_to_parent(int parent) {
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int number : {SIGINT, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);
-  return ::getppid() == parent;
-}
-
 ExitCode run_role(const RoleArguments& arguments) {
-  if (!bind_to_parent(arguments.parent)) return ExitCode::kError;
-  const EventWriter events(arguments.events, arguments.name);
-  const auto ended = arguments.role == kQueen  ? run_queen(arguments, events)
-                     : arguments.role == kLead ? run_lead(arguments, events)
-                                               : run_worker(arguments, events);
+  const auto events = EventWriter::open(arguments.events, arguments.name);
+  if (!events) return complain(events.error());
+  const auto ended = arguments.role == kQueen  ? run_queen(arguments, *events)
+                     : arguments.role == kLead ? run_lead(arguments, *events)
+                                               : run_worker(*events);
   if (ended) return ExitCode::kOk;
-  events.write(kFailed, {{"text", ended.error().text}});
+  events->write(kFailed, {{"text", ended.error().text}});
   return exit_code(ended.error().code);
 }
 
@@ -56,29 +44,46 @@ ExitCode run_role(const RoleArguments& arguments) {
 
 std::string worker_name(std::size_t index) { return fmt::format("worker-{}", index + 1); }
 
-Result<pid_t> start_role(const RoleArguments& arguments) {
-  const int keep[] = {arguments.events};
-  return os::spawn(
-      {"/proc/self/exe", "demo-role", arguments.role, "--name", arguments.name, "--dir",
-       arguments.directory, "--python", arguments.python, "--events",
-       fmt::format("{}", arguments.events), "--parent-pid", fmt::format("{}", ::getpid())},
-      keep);
-}
-
-Result<int> await_exit(pid_t child, std::chrono::nanoseconds timeout) {
-  if (const auto pidfd = os::open_pidfd(child)) (void)os::wait_readable(pidfd->get(), timeout);
-  const auto status = os::try_reap(child);
-  if (!status) return tl::unexpected(status.error());
-  if (*status) return **status;
-  return fail(ErrorCode::kTimeout, fmt::format("process {} did not end in time", child));
-}
-
-Result<Agent> attach_role(const RoleArguments& arguments, std::string_view parent,
-                          std::string_view role) {
-  AttachOptions options;
+SpawnOptions child_of_role(const RoleArguments& arguments) {
+  const bool is_worker = arguments.role != kQueen && arguments.role != kLead;
+  std::error_code ignored;  // an empty program is an error of the spawn
+  SpawnOptions options;
   options.name = arguments.name;
-  options.parent = parent;
-  options.role = role;
+  options.command = {std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
+                     "demo-role",
+                     arguments.role,
+                     "--name",
+                     arguments.name,
+                     "--dir",
+                     arguments.directory,
+                     "--python",
+                     arguments.python,
+                     "--events",
+                     arguments.events};
+  options.role = is_worker ? "worker" : "lead";
+  options.restart = is_worker ? "on-failure" : "never";
+  options.ready_within = kPatience;
+  return options;
+}
+
+Result<void> await_ends(Agent& agent, const std::vector<Pid>& children) {
+  for (const Pid child : children) {
+    const auto end = agent.processes().wait(child, kPatience);
+    if (!end) return tl::unexpected(end.error());
+    if (end->exit_code == 0) continue;
+    return fail(ErrorCode::kClosed,
+                fmt::format("pid {} ended with {}: {}", child, exit_text(*end), end->output));
+  }
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    auto told = agent.receive({.timeout = kPatience, .filter = {.type = kEndType}});
+    if (!told) return tl::unexpected(std::move(told.error()));
+    told->done();
+  }
+  return {};
+}
+
+Result<Agent> attach_role() {
+  AttachOptions options;
   options.start_coordinator = false;
   return Agent::attach(options);
 }
@@ -146,7 +151,6 @@ void add_demo_role_verb(CLI::App& app, Context& context) {
   verb->add_option("--dir", arguments->directory)->required();
   verb->add_option("--python", arguments->python)->required();
   verb->add_option("--events", arguments->events)->required();
-  verb->add_option("--parent-pid", arguments->parent)->required();
   verb->callback([&context, arguments] { context.exit = demo::run_role(*arguments); });
 }
 

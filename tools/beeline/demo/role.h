@@ -4,20 +4,21 @@
 //
 // demo ---- spawns ----> queen ----> lead ----> worker-1 .. worker-4
 //
+// The steward starts the processes, and starts a killed worker again.
+//
 // queen  cuts the texts into tasks, gives them to the lead, sums the results
-// lead   gives the tasks to the workers, replaces a worker that died and gives its tasks again
+// lead   gives the tasks to the workers, and gives those of a killed one again to its next life
 // worker counts
 //
 // A task has the text as its context, and its result the numbers as its output. Messages, by type:
 // `ready` (to the parent, when all below is), `echo` (answered as it is), `finish` (downwards).
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beeline/agent.h>
 
@@ -38,28 +39,27 @@ inline constexpr std::string_view kFinishType = "finish";
 inline constexpr std::string_view kHoldParam = "hold";
 
 // Longest wait of a process for its next event; the demo's watchdog is no longer than this.
-inline constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(60);
+inline constexpr std::chrono::seconds kPatience(60);
 
 struct RoleArguments {
   std::string role;
   std::string name;
   std::string directory;
   std::string python;  // the folder of the Python package; empty: all roles are this program
-  int events = -1;
-  int parent = 0;  // OS pid of the process that started this role
+  std::string events;  // path of the pipe
 };
 
 [[nodiscard]] std::string worker_name(std::size_t index);
 
-// The OS process of a role, started by its parent.
-[[nodiscard]] Result<pid_t> start_role(const RoleArguments& arguments);
+// A child that plays a role, for Processes::spawn().
+[[nodiscard]] SpawnOptions child_of_role(const RoleArguments& arguments);
 
-// Waits until a child has ended and reaps it. Errors: kTimeout, kSystem.
-[[nodiscard]] Result<int> await_exit(pid_t child, std::chrono::nanoseconds timeout);
+// Waits until these children have ended well, and takes the steward's words of their ends. Errors:
+// kClosed (another end), and those of Processes::wait().
+[[nodiscard]] Result<void> await_ends(Agent& agent, const std::vector<Pid>& children);
 
-// Attaches under the name in `arguments` below `parent`.
-[[nodiscard]] Result<Agent> attach_role(const RoleArguments& arguments, std::string_view parent,
-                                        std::string_view role);
+// Attaches as the agent that the parent has spawned.
+[[nodiscard]] Result<Agent> attach_role();
 
 // Sends, and waits for room. Errors: those of the send.
 [[nodiscard]] Result<void> deliver(Agent& agent, Peer to, std::string_view text,
@@ -80,6 +80,6 @@ void set_attempt(Task& task, std::uint32_t attempt);
 // The main function of each role.
 [[nodiscard]] Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events);
 [[nodiscard]] Result<void> run_lead(const RoleArguments& arguments, const EventWriter& events);
-[[nodiscard]] Result<void> run_worker(const RoleArguments& arguments, const EventWriter& events);
+[[nodiscard]] Result<void> run_worker(const EventWriter& events);
 
 }  // namespace beeline::cli::demo

@@ -38,8 +38,8 @@ Result<void> greet(Agent& agent) {
 
 }  // namespace
 
-Result<void> run_worker(const RoleArguments& arguments, const EventWriter& events) {
-  auto agent = attach_role(arguments, kLead, "worker");
+Result<void> run_worker(const EventWriter& events) {
+  auto agent = attach_role();
   if (!agent) return tl::unexpected(std::move(agent.error()));
   agent->tasks().handle(
       [&](TaskRun& run) { return std::optional(count_task(*agent, events, run.task())); });

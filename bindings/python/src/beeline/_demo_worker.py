@@ -1,22 +1,19 @@
 """A worker of `beeline demo` in Python. tools/beeline/demo/role.h says how its processes talk.
 
-Usage: python -m beeline._demo_worker NAME EVENTS PARENT, where EVENTS is the descriptor of a pipe
-for lines of JSON, and PARENT the pid of the process that starts it."""
+Usage: python -m beeline._demo_worker NAME EVENTS, where EVENTS is a named pipe for lines of
+JSON."""
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import json
 import os
-import signal
 import sys
 from typing import Any
 
 import beeline.sync
 from beeline import Handler, TaskResult
 
-_PR_SET_PDEATHSIG = 1
 _PATIENCE = 20.0
 
 
@@ -48,8 +45,8 @@ class Worker(Handler):
 class Events:
     """Tells the demo of this process."""
 
-    def __init__(self, descriptor: int, name: str) -> None:
-        self._descriptor = descriptor
+    def __init__(self, path: str, name: str) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY)
         self._name = name
 
     def write(self, event: str, **fields: Any) -> None:
@@ -58,15 +55,9 @@ class Events:
 
 
 def main() -> int:
-    name, descriptor, parent = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
-    if os.getppid() != parent:
-        return 1
-    events = Events(descriptor, name)
+    events = Events(path=sys.argv[2], name=sys.argv[1])
     try:
-        with beeline.sync.attach(name, parent="lead", start_coordinator=False) as agent:
+        with beeline.sync.attach(start_coordinator=False) as agent:
             agent.serve(Worker(), timeout=60.0)
             links = [dataclasses.asdict(link) for link in agent.links()]
             counters = dataclasses.asdict(agent.counters())
