@@ -78,6 +78,8 @@ class Wheel(unittest.TestCase):
         try:
             said = run(environment.bin / "python", HERE / "talk.py", environment=self.hive)
             self.assertEqual(said, "6 * 7 = 42\n")
+            said = run(environment.bin / "python", HERE / "family.py", environment=self.hive)
+            self.assertEqual(said, "exit 0\n", "a child of the steward")
             status = run(beeline, "status", environment=self.hive)
             self.assertIn("0 quarantined", status)
         finally:
@@ -89,7 +91,8 @@ class Wheel(unittest.TestCase):
         self.check_that_it_works(environment)
         package = environment.packages() / "beeline"
         self.assertTrue((package / "py.typed").exists())
-        self.assertTrue(os.access(package / "bin" / "beelined", os.X_OK))
+        for program in ("beeline", "beelined", "beeline-steward"):
+            self.assertTrue(os.access(package / "bin" / program, os.X_OK), program)
         symbols = run("nm", "--dynamic", "--defined-only", "--just-symbols", package / CORE)
         self.assertEqual(symbols, "PyInit__core\n", "the extension shows more than its entry")
 
@@ -127,10 +130,13 @@ class Wheel(unittest.TestCase):
         self.assertEqual(len(list(out.glob("beeline_ipc-*.tar.gz"))), 1)
         wheel = next(out.glob("beeline_ipc-*-cp311-abi3-linux_*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            core = archive.extract(f"beeline/{CORE}", self.place.name)
-        needed = run("readelf", "--dynamic", "--wide", core)
-        for library in ("libstdc++", "libfmt", "libgcc_s", "libbeeline"):
-            self.assertNotIn(library, needed, "a wheel needs no library of the distribution")
+            binaries = [archive.extract(name, self.place.name) for name in archive.namelist()
+                        if name.endswith(".so") or "/bin/" in name]  # fmt: skip
+        self.assertEqual(len(binaries), 4)
+        others = r"\[lib(?!c\.|m\.|pthread\.|dl\.|rt\.).*\]"
+        for binary in binaries:
+            needed = run("readelf", "--dynamic", "--wide", binary)
+            self.assertNotRegex(needed, others, "a wheel needs no library of the distribution")
         environment = Environment("built")
         environment.pip("install", "--no-index", wheel)
         self.check_that_it_works(environment)

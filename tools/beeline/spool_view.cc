@@ -105,7 +105,7 @@ std::string rows_of(const Table& table) {
 
 std::string joined(const std::vector<std::string>& ids) {
   std::string text;
-  for (const std::string& id : ids) text += (text.empty() ? "" : " ") + safe_text(id);
+  for (const std::string& id : ids) text.append(text.empty() ? "" : " ").append(safe_text(id));
   return text;
 }
 

@@ -16,6 +16,7 @@ _TARGET = "beeline-python"
 _BINARIES = {
     "beeline/_core.abi3.so": "python/beeline/_core.abi3.so",
     "beeline/bin/beeline": "bin/beeline",
+    "beeline/bin/beeline-steward": "bin/beeline-steward",
     "beeline/bin/beelined": "bin/beelined",
 }
 
@@ -30,7 +31,9 @@ def binaries(build: pathlib.Path) -> dict[str, pathlib.Path]:
     found = {place: build / file for place, file in _BINARIES.items()}
     for file in found.values():
         if not file.is_file():
-            raise SystemExit(f"{file} is missing: build the target {_TARGET} first")
+            raise SystemExit(
+                f"{file} is missing: build the target {_TARGET} first, with BEELINE_STEWARD=ON"
+            )
     return found
 
 
@@ -47,6 +50,7 @@ def make_build(folder: pathlib.Path, keep: bool) -> pathlib.Path:
         "-DBEELINE_BUILD_PYTHON=ON",
         f"-DBEELINE_PYTHON={sys.executable}",
         "-DBEELINE_SELF_CONTAINED=ON",
+        "-DBEELINE_STEWARD=ON",
         "-DBEELINE_BUILD_TOOLS=ON",
         "-DBEELINE_BUILD_BENCH=OFF",
         "-DBEELINE_BUILD_TESTS=OFF",

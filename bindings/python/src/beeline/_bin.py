@@ -1,4 +1,5 @@
-"""The programs that a wheel carries in beeline/bin: the coordinator `beelined`, and `beeline`."""
+"""The programs that a wheel carries in beeline/bin: the coordinator `beelined`, the steward
+`beeline-steward`, and `beeline`."""
 
 from __future__ import annotations
 
