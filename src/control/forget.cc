@@ -74,8 +74,12 @@ Result<void> forget_agent(Hive& hive, const Caller& caller, std::uint64_t seq,
   const auto found = find_forgettable(hive, caller, request.name);
   if (!found) return tl::unexpected(found.error());
   Agent& agent = **found;
-  hive.forgets.push_back({agent.pid, caller.session, seq});
+  // Pid 1 does not wait: the take-over may wait for its own agent, which looks at the directory of
+  // the last coordinator as long as its steward waits here.
+  const bool is_king = caller.session == hive.watcher;
+  if (!is_king) hive.forgets.push_back({agent.pid, caller.session, seq});
   end_for_good(hive, agent, request.purge);
+  if (is_king) hive.answer(caller, seq, LettersAnswer{0});
   if (hive.may_log(caller, "forgotten", LogGate::kLives)) {
     hive.log.info("forgotten", "agent={} name={} uid={} purge={}", agent.pid,
                   in_quotes(hive.tree.find(agent.pid)->name), caller.uid, request.purge);

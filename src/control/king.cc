@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/identity.h"
 #include "src/control/keeper_table.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
@@ -97,6 +98,18 @@ Result<void> keep_reservation(Hive& hive, const Agent& agent) {
   return hive.keep_ready(agent, ended);
 }
 
+// The agent of this process if the last coordinator noted its attach, took the ticket and ended
+// before it answered. Null if there is none.
+Agent* find_cut_short(Hive& hive, int pidfd) {
+  for (auto& [pid, agent] : hive.registry.agents()) {
+    const Life* life = agent.living();
+    const bool is_its = life != nullptr && life->session == 0 && life->pidfd != nullptr &&
+                        same_process(pidfd, life->pidfd->get());
+    if (is_its) return &agent;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<std::string> make_secret() {
@@ -122,7 +135,8 @@ void add_king(Hive& hive) {
   king.uid = ::geteuid();
   king.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
   king.restarts = hive.facts.restarts;
-  hive.refresh(hive.registry.add_agent(std::move(king)));
+  // restore() shows its word: that of a steward which lives is older than this coordinator.
+  hive.refresh_record(hive.registry.add_agent(std::move(king)));
 }
 
 bool is_alone(const Hive& hive, const Agent& agent) {
@@ -167,7 +181,8 @@ Result<void> reserve(Hive& hive, const Caller& caller, std::uint64_t seq,
   return {};
 }
 
-Result<Agent*> agent_of_ticket(Hive& hive, const Caller& caller, const AttachRequest& request) {
+Result<Agent*> agent_of_ticket(Hive& hive, const Caller& caller, const AttachRequest& request,
+                               int pidfd) {
   const AgentNode* named = request.name.empty() ? nullptr : hive.tree.find_name(request.name);
   auto& agents = hive.registry.agents();
   const auto found = std::find_if(agents.begin(), agents.end(), [&](const auto& entry) {
@@ -188,6 +203,7 @@ Result<Agent*> agent_of_ticket(Hive& hive, const Caller& caller, const AttachReq
                             who_is(hive, taken->pid)));
   }
   if (request.name.empty() && !request.ticket.empty()) {
+    if (Agent* agent = find_cut_short(hive, pidfd)) return agent;
     return fail(
         ErrorCode::kDenied,
         "the ticket in BEELINE_TICKET was used before, or its agent has ended: unset it, or "

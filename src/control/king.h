@@ -36,10 +36,11 @@ void call_steward(Hive& hive);
 [[nodiscard]] Result<void> reserve(Hive& hive, const Caller& caller, std::uint64_t seq,
                                    const ReserveRequest& request);
 
-// Finds the agent whose ticket this request brings; null if it is an ordinary request. Errors:
-// kDenied (another user's ticket, a name that is reserved, a ticket that is good no more).
+// Finds the agent whose ticket this request of the process `pidfd` brings; null if it is an
+// ordinary request. Errors: kDenied (another user's ticket, a name that is reserved, a ticket that
+// is good no more).
 [[nodiscard]] Result<Agent*> agent_of_ticket(Hive& hive, const Caller& caller,
-                                             const AttachRequest& request);
+                                             const AttachRequest& request, int pidfd);
 
 // From now on this connection hears of all lives. Errors: kDenied.
 [[nodiscard]] Result<void> watch_lives(Hive& hive, const Caller& caller, std::uint64_t seq,

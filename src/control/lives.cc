@@ -254,14 +254,14 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   request.temporary |= request.name.empty();
   if (auto good = check_attach(hive, caller, request); !good) return good;
   if (!request.secret.empty()) request.name = kKingName;
-  const auto reserved = agent_of_ticket(hive, caller, request);
+  auto pidfd = identify(caller, request.pidfd, fds);
+  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
+  const auto reserved = agent_of_ticket(hive, caller, request, (*pidfd)->get());
   if (!reserved) return tl::unexpected(reserved.error());
   if (*reserved != nullptr) {
     request.name = hive.tree.find((*reserved)->pid)->name;
     request.temporary = false;
   }
-  auto pidfd = identify(caller, request.pidfd, fds);
-  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
   const auto away = find_away(hive, caller, request.name, (*pidfd)->get());
   if (!away) return tl::unexpected(away.error());
   Agent* agent = *away;

@@ -106,7 +106,9 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   entry.incarnation = agent->committed();
   entry.uid = agent->uid;
   entry.temporary = agent->temporary;
-  entry.attached_ns = agent->attached_ns;
+  const bool has_lived =
+      agent->current || agent->successor || agent->placeholder == shm::kNoIncarnation;
+  if (has_lived) entry.attached_ns = agent->attached_ns;  // else it is reserved
   entry.restarts = agent->restarts;
   const Life* life = agent->living();
   // The coordinator is there whether or not a steward is.
