@@ -3,11 +3,13 @@
 // Processes of a hive: an agent starts children, ends them and waits for their ends. The steward
 // does the work: the program `beeline-steward`, which is the agent with pid 1.
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <beeline/result.h>
@@ -74,7 +76,7 @@ struct ChildInfo {
   std::string role{};
   std::string tier{};
   std::string model{};
-  std::string state{};    ///< "starting", "running", "restarting", "ended"
+  std::string state{};    ///< "starting", "running", "sleeping", "restarting" or "ended"
   std::string restart{};  ///< its policy
   std::int32_t os_pid = 0;
   std::uint64_t restarts = 0;
@@ -82,6 +84,21 @@ struct ChildInfo {
   std::string log{};               ///< path of the file with its output
   std::optional<ChildExit> end{};  ///< of its last life
 };
+
+/// A signal for a child.
+enum class Signal : std::uint8_t {
+  kTerminate = 0,  ///< SIGTERM
+  kKill = 1,       ///< SIGKILL
+  kStop = 2,       ///< SIGSTOP: sleep() is the same
+  kContinue = 3,   ///< SIGCONT
+  kHangUp = 4,     ///< SIGHUP
+  kInterrupt = 5,  ///< SIGINT
+  kUser1 = 6,      ///< SIGUSR1
+  kUser2 = 7,      ///< SIGUSR2
+};
+/// Their names without "SIG", by number.
+inline constexpr std::array<std::string_view, 8> kSignalNames = {"TERM", "KILL", "STOP", "CONT",
+                                                                 "HUP",  "INT",  "USR1", "USR2"};
 
 /// Calls of an Agent about processes: see Agent::processes(). Each is a request to pid 1 over
 /// shared memory. Belongs to the thread of its Agent and must not outlive it. Cheap to copy.
@@ -102,6 +119,18 @@ class Processes {
                                        std::chrono::milliseconds timeout = std::chrono::minutes(1));
   /// The children that the steward has started for the caller, or below it.
   [[nodiscard]] Result<std::vector<ChildInfo>> list(bool recursive = false);
+  /// Sends a signal to the process of a child of the caller, and to those that it has started
+  /// itself; agents below it get none. Returns the state of the child afterwards, as in ChildInfo;
+  /// after kKill once the process has ended. A sleeping child takes other signals when it is woken.
+  /// If the steward is killed meanwhile the signal may be sent twice. Errors: kPeerDead (the child
+  /// has ended: no signal brings it back).
+  [[nodiscard]] Result<std::string> signal(const To& child, Signal signal);
+  /// Stops the process of a child: it does nothing and answers nothing, its messages wait. Does
+  /// nothing if it sleeps. Returns "sleeping". Errors: kPeerDead (it has ended).
+  [[nodiscard]] Result<std::string> sleep(const To& child);
+  /// Lets a sleeping child run on. Returns its state afterwards. Errors: kPeerDead (it has ended),
+  /// kInvalid (it does not sleep).
+  [[nodiscard]] Result<std::string> wake(const To& child);
 
  private:
   friend class Agent;

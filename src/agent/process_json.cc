@@ -1,6 +1,7 @@
 #include "src/agent/process_json.h"
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -222,6 +223,20 @@ std::string list_request(bool recursive) {
   return recursive ? R"({"recursive":true})" : R"({"recursive":false})";
 }
 
+Result<std::string> signal_request(std::string_view child, Signal signal) {
+  const auto number = static_cast<std::size_t>(signal);
+  if (number >= kSignalNames.size()) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is no signal for a child: their numbers are 0 to {}", number,
+                            kSignalNames.size() - 1));
+  }
+  return text_of_request(kSignalRequest, {{"child", child}, {"signal", kSignalNames[number]}});
+}
+
+Result<std::string> sleep_request(std::string_view type, std::string_view child) {
+  return text_of_request(type, {{"child", child}});
+}
+
 Result<SpawnedChild> read_spawned(std::string_view answer) {
   return read_answer(kSpawnRequest, answer, [](StewardAnswer& from) {
     SpawnedChild child;
@@ -254,6 +269,14 @@ Result<std::vector<ChildInfo>> read_children(std::string_view answer) {
       from.adopt(item.error());
     }
     return from.give(std::move(children));
+  });
+}
+
+Result<std::string> read_state(std::string_view type, std::string_view answer) {
+  return read_answer(type, answer, [](StewardAnswer& from) {
+    std::string state;
+    from.read("state", state);
+    return from.give(std::move(state));
   });
 }
 

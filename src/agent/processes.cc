@@ -43,6 +43,19 @@ Result<std::string> text_of_child(const To& child) {
   return fail(ErrorCode::kInvalid, "0 is no agent: give the name or the pid of a child");
 }
 
+// `request` makes the request from the name or the pid of the child.
+template <typename Request>
+Result<std::string> ask_about_state(AgentCore& core, std::string_view type, const To& child,
+                                    const Request& request) {
+  const auto named = text_of_child(child);
+  if (!named) return tl::unexpected(named.error());
+  const auto text = request(*named);
+  if (!text) return tl::unexpected(text.error());
+  const auto answer = ask_steward(core, type, *text, kForTheAnswer);
+  if (!answer) return tl::unexpected(answer.error());
+  return read_state(type, answer->text());
+}
+
 }  // namespace
 
 Result<SpawnedChild> Processes::spawn(const SpawnOptions& options) {
@@ -78,6 +91,24 @@ Result<std::vector<ChildInfo>> Processes::list(bool recursive) {
   const auto answer = ask_steward(*core_, kListRequest, list_request(recursive), kForTheAnswer);
   if (!answer) return tl::unexpected(answer.error());
   return read_children(answer->text());
+}
+
+Result<std::string> Processes::signal(const To& child, Signal signal) {
+  return ask_about_state(*core_, kSignalRequest, child, [signal](const std::string& named) {
+    return signal_request(named, signal);
+  });
+}
+
+Result<std::string> Processes::sleep(const To& child) {
+  return ask_about_state(*core_, kSleepRequest, child, [](const std::string& named) {
+    return sleep_request(kSleepRequest, named);
+  });
+}
+
+Result<std::string> Processes::wake(const To& child) {
+  return ask_about_state(*core_, kWakeRequest, child, [](const std::string& named) {
+    return sleep_request(kWakeRequest, named);
+  });
 }
 
 }  // namespace beeline

@@ -2,7 +2,10 @@
 
 #include <beeline/c/processes.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include <beeline/processes.h>
@@ -69,6 +72,20 @@ std::vector<OwnedProcess> with_ends(std::vector<beeline::ChildInfo> listed) {
   return owned;
 }
 
+// Gives the caller a text that it need not free.
+beeline_code give_state(beeline::Result<std::string> found, const char** state) {
+  static constexpr std::array kStates = {"starting", "running", "sleeping", "restarting", "ended"};
+  if (!found) return failed(std::move(found.error()));
+  if (state == nullptr) return BEELINE_OK;
+  const auto* const at = std::find(kStates.begin(), kStates.end(), *found);
+  if (at == kStates.end()) {
+    return failed({beeline::ErrorCode::kProtocol, 0,
+                   "the steward answered with a state that this library does not know: " + *found});
+  }
+  *state = *at;
+  return BEELINE_OK;
+}
+
 }  // namespace
 
 void beeline_exit_free(beeline_exit* end) { delete static_cast<OwnedExit*>(end); }
@@ -125,4 +142,30 @@ beeline_code beeline_list_processes(beeline_agent* agent, bool recursive,
                    *processes = new ProcessList(with_ends(std::move(*listed)), process_view);
                    return BEELINE_OK;
                  });
+}
+
+beeline_code beeline_signal_child(beeline_agent* agent, beeline_peer child, int32_t signal,
+                                  const char** state) {
+  return checked(__func__, {{"agent", agent}}, [&](const char* function) -> beeline_code {
+    if (state != nullptr) *state = nullptr;
+    if (signal < BEELINE_SIGNAL_TERM || signal > BEELINE_SIGNAL_USR2) {
+      return invalid(function, {"`signal` is none of BEELINE_SIGNAL_*"});
+    }
+    return give_state(
+        agent->agent.processes().signal(to_of(child), static_cast<beeline::Signal>(signal)), state);
+  });
+}
+
+beeline_code beeline_sleep_child(beeline_agent* agent, beeline_peer child, const char** state) {
+  return checked(__func__, {{"agent", agent}}, [&](const char*) -> beeline_code {
+    if (state != nullptr) *state = nullptr;
+    return give_state(agent->agent.processes().sleep(to_of(child)), state);
+  });
+}
+
+beeline_code beeline_wake_child(beeline_agent* agent, beeline_peer child, const char** state) {
+  return checked(__func__, {{"agent", agent}}, [&](const char*) -> beeline_code {
+    if (state != nullptr) *state = nullptr;
+    return give_state(agent->agent.processes().wake(to_of(child)), state);
+  });
 }

@@ -15,11 +15,8 @@ std::optional<Caller> Caller::find(const Family& family, Pid pid) {
   return caller;
 }
 
-bool Caller::owns(const Family& family, Pid pid, const Child* child) const {
-  if (is_operator) return pid != 1;
-  if (family.is_below(pid, actor.pid)) return true;
-  return child != nullptr &&
-         (child->parent == actor.pid || family.is_below(child->parent, actor.pid));
+bool Caller::owns(const Family& family, Pid pid) const {
+  return is_operator ? pid != 1 : family.is_below(pid, actor.pid);
 }
 
 }  // namespace beeline::steward

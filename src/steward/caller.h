@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "src/steward/child.h"
 #include "src/steward/family.h"
 #include "src/steward/policy.h"
 
@@ -18,9 +17,8 @@ struct Caller {
 
   // nullopt: the family does not know enough about this agent.
   [[nodiscard]] static std::optional<Caller> find(const Family& family, Pid pid);
-  // True if `pid` is below the caller. `child` is its record, if it has one: the coordinator may
-  // have forgotten the agent.
-  [[nodiscard]] bool owns(const Family& family, Pid pid, const Child* child) const;
+  // True if `pid` is below the caller.
+  [[nodiscard]] bool owns(const Family& family, Pid pid) const;
 };
 
 }  // namespace beeline::steward

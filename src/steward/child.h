@@ -60,8 +60,9 @@ struct Child {
   std::int32_t os_pid = 0;        // 0: none
   std::uint64_t start_ticks = 0;  // its start, as /proc has it: tells it from a later process
   os::UniqueFd pidfd{};
-  bool is_adopted = false;  // an earlier steward started it: the keeper reaps it
-  os::UniqueFd link{};      // until exec has succeeded or failed
+  bool is_stopping = false;  // SIGSTOP was sent, and nobody has seen it stopped yet
+  bool is_adopted = false;   // an earlier steward started it: the keeper reaps it
+  os::UniqueFd link{};       // until exec has succeeded or failed
 
   std::uint64_t restarts = 0;  // lives before this one
   std::uint32_t attempts = 0;  // restarts that count for the limit

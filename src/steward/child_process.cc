@@ -111,16 +111,25 @@ class NewProcess {
   void await_release() const {
     char word = 0;
     const auto got = os::uninterrupted([&] { return ::read(its_.get(), &word, 1); });
-    if (got != 1 || word != kGo) ::_exit(125);
+    if (got == 1 && word == kGo) return;
+    // No program of a child ends like this.
+    const int number = unreleased_signal();
+    ::signal(number, SIG_DFL);
+    unblock_signals();
+    ::kill(::getpid(), number);
+    ::_exit(125);
+  }
+  static void unblock_signals() {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
   }
   static void reset_signals() {
     // The new program would inherit an ignored signal.
     for (const int number : {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM, SIGCHLD}) {
       ::signal(number, SIG_DFL);
     }
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    unblock_signals();
   }
   void redirect() const {
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -235,6 +244,8 @@ Result<StartedProcess> start_process(ProcessPlan plan, int output_fd) {
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));  // the link ends, and the process
   return StartedProcess{birth.pid, std::move(*pidfd), std::move(mine)};
 }
+
+int unreleased_signal() { return SIGRTMAX; }
 
 Result<void> release(int link) {
   const auto sent = os::uninterrupted([&] { return ::send(link, &kGo, 1, MSG_NOSIGNAL); });

@@ -26,6 +26,9 @@ struct StartedProcess {
 // process, no thread or no descriptor).
 [[nodiscard]] Result<StartedProcess> start_process(ProcessPlan plan, int output_fd);
 
+// The signal that ends a process which nobody can release any more: its program never began.
+[[nodiscard]] int unreleased_signal();
+
 // Lets the process begin its program. Errors: kSystem, kPeerDead (it was killed).
 [[nodiscard]] Result<void> release(int link);
 

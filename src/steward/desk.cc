@@ -1,5 +1,7 @@
 #include "src/steward/desk.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -7,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "src/os/clock.h"
+#include "src/os/pid_fd.h"
 #include "src/steward/answer.h"
 #include "src/steward/log.h"
 #include "src/steward/policy.h"
+#include "src/steward/sleep.h"
 
 namespace beeline::steward {
 
@@ -95,6 +99,18 @@ Result<void> Desk::check_may_kill(const Caller& caller) const {
   return fail(ErrorCode::kDenied, std::move(*reason));
 }
 
+bool Desk::owns(const Caller& caller, Pid pid) const {
+  // The records of the forgotten lead to the next agent above them that the coordinator knows. A
+  // parent is older than its children and has a lower number.
+  while (!caller.is_operator && parts_.family.find(pid) == nullptr) {
+    const Child* const child = parts_.roster.find_pid(pid);
+    if (child == nullptr || child->parent >= pid) return false;
+    pid = child->parent;
+    if (pid == caller.actor.pid) return true;
+  }
+  return caller.owns(parts_.family, pid);
+}
+
 Result<Pid> Desk::find_target(const Caller& caller, std::string_view verb,
                               const std::string& text) {
   const Child* const child = parts_.roster.find_text(text);
@@ -105,7 +121,7 @@ Result<Pid> Desk::find_target(const Caller& caller, std::string_view verb,
   if (pid == 0) {
     return fail(ErrorCode::kNoAgent, fmt::format("{}: process not found: \"{}\"", verb, text));
   }
-  if (caller.owns(parts_.family, pid, parts_.roster.find_pid(pid))) return pid;
+  if (owns(caller, pid)) return pid;
   return fail(ErrorCode::kDenied,
               fmt::format("can only {} own children: PID {} is not below PID {}", verb, pid,
                           caller.actor.pid));
@@ -161,6 +177,7 @@ void Desk::handle(const Caller& caller, const WaitRequest& request, Message mess
 }
 
 void Desk::hear_end(Child& child) {
+  answer_kills(child, to_string(Phase::kEnded));
   for (auto& question : waits_.take_all(child.id)) {
     parts_.alarms.clear(Duty::kWait, question.number);
     if (child.end) {
@@ -178,7 +195,7 @@ void Desk::hear_wait_over(std::int64_t number) {
   refuse(std::move(*question), ErrorCode::kTimeout, "timeout waiting for child");
 }
 
-ChildInfo Desk::info_of(const Child& child) const {
+ChildInfo Desk::info_of(Child& child) const {
   ChildInfo info;
   const Member* const member = parts_.family.find(child.pid);
   info.pid = child.pid;
@@ -187,7 +204,7 @@ ChildInfo Desk::info_of(const Child& child) const {
   info.role = child.spec.role;
   info.tier = child.spec.tier;
   info.model = child.spec.model;
-  info.state = to_string(child.phase);
+  info.state = state_of(child);
   info.restart = child.spec.restart;
   info.os_pid = child.os_pid;
   info.restarts = child.restarts;
@@ -199,37 +216,76 @@ ChildInfo Desk::info_of(const Child& child) const {
 
 void Desk::handle(const Caller& caller, const ListRequest& request, Message message) {
   std::vector<ChildInfo> children;
-  for (const Child* const child : parts_.roster.all()) {
+  for (Child* const child : parts_.roster.all()) {
     if (child->is_forgotten || child->pid == 0) continue;
     ChildInfo info = info_of(*child);
     const bool is_own = info.parent == caller.actor.pid;
-    const bool is_listed = caller.is_operator || is_own ||
-                           (request.recursive && caller.owns(parts_.family, child->pid, child));
+    const bool is_listed =
+        caller.is_operator || is_own || (request.recursive && owns(caller, child->pid));
     if (is_listed) children.push_back(std::move(info));
   }
   std::ranges::sort(children, {}, &ChildInfo::pid);
   parts_.letters.answer(std::move(message), children_text(children));
 }
 
-void Desk::handle(const Caller& caller, const SignalRequest& request, Message message) {
+Result<Child*> Desk::find_process(const Caller& caller, const SignalRequest& request) {
   auto target = find_target(caller, "signal", request.child);
-  if (auto may = check_may_kill(caller); target && !may) target = tl::unexpected(may.error());
-  if (!target) {
-    return refuse(std::move(message), target.error().code, std::move(target.error().text));
-  }
-  const Child* const child = parts_.roster.find_pid(*target);
+  if (!target) return tl::unexpected(std::move(target.error()));
+  if (auto may = check_may_kill(caller); !may) return tl::unexpected(std::move(may.error()));
+  const std::string what = request.verb == "signal"
+                               ? fmt::format("signal {} to PID {}", request.signal, *target)
+                               : fmt::format("{} of PID {}", request.verb, *target);
+  Child* const child = parts_.roster.find_pid(*target);
   if (child == nullptr) {
-    return refuse(std::move(message), ErrorCode::kNoAgent,
-                  fmt::format("signal {} to PID {}: pid 1 has not started this process",
-                              request.signal, *target));
+    return fail(ErrorCode::kNoAgent, fmt::format("{}: pid 1 has not started this process", what));
   }
-  if (child->os_pid == 0) {
-    return refuse(std::move(message), ErrorCode::kPeerDead, fmt::format("PID {} is dead", *target));
+  if (child->phase == Phase::kRestarting) {
+    return fail(ErrorCode::kPeerDead,
+                fmt::format("{}: the last process of \"{}\" is dead, its state is restarting; try "
+                            "again when it runs",
+                            what, child->spec.name));
   }
-  parts_.launcher.signal(*child, request.number);
-  const bool is_stop = request.signal == "STOP";
-  parts_.letters.answer(std::move(message),
-                        signalled_text(*target, is_stop ? "sleeping" : "running"));
+  if (child->os_pid == 0 || !child->pidfd.valid() || os::has_exited(child->pidfd.get())) {
+    return fail(ErrorCode::kPeerDead,
+                fmt::format("{}: \"{}\" is dead, its state is ended; only another spawn brings it "
+                            "back",
+                            what, child->spec.name));
+  }
+  return child;
+}
+
+void Desk::handle(const Caller& caller, const SignalRequest& request, Message message) {
+  const bool is_kill = request.number == SIGKILL;
+  auto found = find_process(caller, request);
+  if (!found) {
+    Child* const ended = parts_.roster.find_text(request.child);
+    // The first delivery of this request has killed it.
+    const bool was_killed = is_kill && ended != nullptr && message.redelivered() &&
+                            found.error().code == ErrorCode::kPeerDead;
+    if (!was_killed) return refuse(std::move(message), found.error().code, found.error().text);
+    return parts_.letters.answer(std::move(message), signalled_text(ended->pid, state_of(*ended)));
+  }
+  Child& child = **found;
+  // The first delivery of this request may have woken it.
+  if (request.verb == "wake" && !message.redelivered() && !is_asleep(child)) {
+    return refuse(
+        std::move(message), ErrorCode::kInvalid,
+        fmt::format("wake of PID {}: \"{}\" is {}, and only a sleeping child can be woken",
+                    child.pid, child.spec.name, state_of(child)));
+  }
+  parts_.launcher.signal(child, request.number);
+  if (is_kill) {
+    message.defer();
+    killed_.add(child.id, std::move(message));
+    return;
+  }
+  parts_.letters.answer(std::move(message), signalled_text(child.pid, state_of(child)));
+}
+
+void Desk::answer_kills(const Child& child, std::string_view state) {
+  for (auto& question : killed_.take_all(child.id)) {
+    parts_.letters.answer(std::move(question.message), signalled_text(child.pid, state));
+  }
 }
 
 }  // namespace beeline::steward

@@ -49,6 +49,8 @@ class Desk {
   void close() { is_closed_ = true; }
 
   void hear_end(Child& child);
+  // A life of this child has ended; it is started again.
+  void hear_restart(Child& child) { answer_kills(child, "restarting"); }
   void hear_wait_over(std::int64_t number);
 
  private:
@@ -63,12 +65,19 @@ class Desk {
   // The agent that the text means, if the caller may end it.
   [[nodiscard]] Result<Pid> find_target(const Caller& caller, std::string_view verb,
                                         const std::string& text);
+  // True if this agent is below the caller, or was when the coordinator forgot it.
+  [[nodiscard]] bool owns(const Caller& caller, Pid pid) const;
   [[nodiscard]] Result<void> check_may_kill(const Caller& caller) const;
-  [[nodiscard]] ChildInfo info_of(const Child& child) const;
+  // The child that a signal is for, if it has a process to take it.
+  [[nodiscard]] Result<Child*> find_process(const Caller& caller, const SignalRequest& request);
+  // Answers the SIGKILLs for this child: each waits until the process has ended.
+  void answer_kills(const Child& child, std::string_view state);
+  [[nodiscard]] ChildInfo info_of(Child& child) const;
 
   Parts parts_;
   std::function<void()> ask_for_list_;
   Waits waits_{};
+  Waits killed_{};
   std::vector<Message> parked_{};
   bool is_closed_ = false;
 };

@@ -19,7 +19,7 @@ void Family::replace(const std::vector<AgentInfo>& agents) {
     member.is_temporary = agent.temporary;
     member.is_complete = true;
     member.state = agent.state;
-    member.has_lived = member.has_process() || agent.restarts != 0 || agent.away_unix_ns != 0;
+    member.has_lived = member.has_process() || agent.started_unix_ns != 0;
   }
 }
 

@@ -126,8 +126,10 @@ void Launcher::release_process(Child& child) {
   if (needs_group(child)) groups_.remove(child.id);
 }
 
-void Launcher::signal(const Child& child, int number) const {
+void Launcher::signal(Child& child, int number) const {
   if (!child.pidfd.valid() || os::has_exited(child.pidfd.get())) return;
+  if (number == SIGSTOP) child.is_stopping = true;
+  if (number == SIGCONT || number == SIGKILL) child.is_stopping = false;
   if (::kill(-child.os_pid, number) == 0) return;
   (void)os::send_signal(child.pidfd.get(), number);
 }

@@ -43,7 +43,7 @@ class Launcher {
   void release_process(Child& child);
 
   // Sends a signal to the process group of a child; to the process while it has no group.
-  void signal(const Child& child, int number) const;
+  void signal(Child& child, int number) const;
   // Kills everything that an ended process has left behind.
   void kill_rest(const Child& child) const;
 

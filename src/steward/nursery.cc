@@ -11,7 +11,9 @@
 #include "src/os/clock.h"
 #include "src/os/uninterrupted.h"
 #include "src/steward/answer.h"
+#include "src/steward/child_process.h"
 #include "src/steward/log.h"
+#include "src/steward/sleep.h"
 #include "src/steward/supervisor.h"
 
 namespace beeline::steward {
@@ -23,6 +25,7 @@ constexpr std::int64_t kMs = 1'000'000;
 constexpr std::int64_t kTermAfterNs = 250 * kMs;
 constexpr std::int64_t kForgetAfterNs = 60'000 * kMs;
 constexpr std::int64_t kForgetAgainNs = 100 * kMs;
+constexpr int kNameTries = 10;
 constexpr auto kLetterPatience = std::chrono::seconds(60);
 constexpr std::string_view kNeverReady = "never ready";
 constexpr std::string_view kChildExited = "child_exited";
@@ -31,11 +34,19 @@ constexpr std::string_view kChildCrashed = "child_crashed";
 }  // namespace
 
 Result<Child*> Nursery::start(Child wanted) {
-  free_name(wanted.spec.name);
+  (void)free_name(wanted.spec.name);
   auto added = parts_.roster.add(std::move(wanted));
   if (!added) return tl::unexpected(std::move(added.error()));
   Child& child = **added;
-  if (auto launched = parts_.launcher.launch(child); !launched) {
+  auto launched = launch(child);
+  const auto is_taken = [&] {
+    return !launched && launched.error().code == ErrorCode::kAlreadyRunning;
+  };
+  // The coordinator was being restarted when it was to forget the last holder of the name.
+  for (int tries = 0; tries < kNameTries && is_taken() && free_name(child.spec.name); ++tries) {
+    launched = launch(child);
+  }
+  if (!launched) {
     const Error error = launched.error();
     abandon(child);
     return tl::unexpected(error);
@@ -52,17 +63,33 @@ void Nursery::abandon(Child& child) {
   parts_.roster.remove(child.id);
 }
 
-void Nursery::free_name(const std::string& name) {
+Result<void> Nursery::launch(Child& child) {
+  auto launched = parts_.launcher.launch(child);
+  // An earlier steward may have made the same reservation.
+  parts_.alarms.clear(Duty::kForget, -std::int64_t{child.pid});
+  return launched;
+}
+
+bool Nursery::free_name(const std::string& name) {
+  bool has_any = false;
   for (Child* const child : parts_.roster.all()) {
     if (child->phase != Phase::kEnded || child->is_forgotten || child->spec.name != name) continue;
     forget_child(*child);
+    has_any = true;
   }
+  const Member* const holder = parts_.family.find(name);
+  if (holder == nullptr || !parts_.alarms.is_set(Duty::kForget, -std::int64_t{holder->pid})) {
+    return has_any;
+  }
+  forget(holder->pid);
+  return true;
 }
 
 void Nursery::forget(Pid pid) {
   const auto forgotten = parts_.king.forget(pid);
   if (forgotten || forgotten.error().code == ErrorCode::kNoAgent ||
       forgotten.error().code == ErrorCode::kPeerDead) {
+    parts_.alarms.clear(Duty::kForget, -std::int64_t{pid});
     parts_.family.remove(pid);
     return;
   }
@@ -95,6 +122,8 @@ void Nursery::ask_to_end(Child& child, const std::string& reason) {
     if (child.end) child.end->reason = reason;
     return retire(child);
   }
+  // Only a process that runs can take the message `shutdown`.
+  if (is_asleep(child)) parts_.launcher.signal(child, SIGCONT);
   const std::int64_t now = os::monotonic_ns();
   const std::int64_t grace = child.spec.grace.count() * kMs;
   parts_.alarms.set(Duty::kKill, child.id, now + grace);
@@ -165,7 +194,10 @@ void Nursery::hear_unknown_end(Child& child) { finish(child, {-1, 0, false}); }
 
 void Nursery::finish(Child& child, const Facts& facts) {
   clear_alarms(child);
+  child.is_stopping = false;
   parts_.launcher.kill_rest(child);
+  const bool has_begun = !child.is_adopted || facts.signal != unreleased_signal();
+  if (!has_begun && !child.is_unwanted) return start_over(child);
   ChildExit end;
   end.pid = child.pid;
   end.exit_code = facts.exit_code;
@@ -224,7 +256,7 @@ void Nursery::follow_policy(Child& child) {
     log_info("restart", fmt::format("{} (PID {}) ended ({}), restart {} of {} in {} s",
                                     child.spec.name, child.pid, child.end->reason, child.attempts,
                                     kMostRestarts, verdict.pause_ns / 1'000 / kMs));
-    return;
+    return events_.restarting(child);
   }
   const bool is_loop = verdict.kind == Verdict::Kind::kCrashLoop;
   if (is_loop) {
@@ -247,6 +279,7 @@ void Nursery::begin_again(Child& child) {
   parts_.roster.save(child);
   parts_.launcher.release_process(child);
   parts_.alarms.set(Duty::kRestart, child.id, os::monotonic_ns());
+  events_.restarting(child);
 }
 
 void Nursery::retire(Child& child) {
@@ -273,9 +306,22 @@ void Nursery::tell_parent(const Child& child, std::uint32_t crashes) {
                       kLetterPatience);
 }
 
+void Nursery::start_over(Child& child) {
+  // On record first: the next steward starts a child without a process over, too.
+  const std::int32_t os_pid = std::exchange(child.os_pid, 0);
+  parts_.roster.save(child);
+  child.os_pid = os_pid;
+  parts_.launcher.release_process(child);
+  child.is_adopted = false;
+  log_info("start_over", fmt::format("{} (PID {}): its process was not released before the last "
+                                     "steward ended",
+                                     child.spec.name, child.pid));
+  restart(child);
+}
+
 void Nursery::restart(Child& child) {
-  ++child.restarts;
-  if (auto launched = parts_.launcher.launch(child); !launched) {
+  if (child.phase == Phase::kRestarting) ++child.restarts;
+  if (auto launched = launch(child); !launched) {
     child.trouble = launched.error().text;
     finish(child, {});
   }

@@ -36,6 +36,8 @@ class Nursery {
     std::function<void(Child&, const Error&)> failed;
     // It has ended for good.
     std::function<void(Child&)> ended;
+    // Its life has ended, and it gets another one.
+    std::function<void(Child&)> restarting;
   };
   Nursery(const Parts& parts, Events events) : parts_(parts), events_(std::move(events)) {}
 
@@ -67,8 +69,9 @@ class Nursery {
   void abandon(Child& child);
   // Lets the coordinator forget an agent, as soon as it can.
   void forget(Pid pid);
-  // Forgets ended children that have this name, so that another agent may get it.
-  void free_name(const std::string& name);
+  // Starts a child whose program has never begun, although the steward before this one has made its
+  // process.
+  void start_over(Child& child);
 
  private:
   struct Facts {
@@ -76,6 +79,10 @@ class Nursery {
     int signal = 0;
     bool is_known = true;
   };
+  [[nodiscard]] Result<void> launch(Child& child);
+  // Forgets ended children that have this name, so that another agent may get it. False: there are
+  // none.
+  bool free_name(const std::string& name);
   void finish(Child& child, const Facts& facts);
   void fail_start(Child& child, const ChildExit& end);
   void follow_policy(Child& child);

@@ -113,6 +113,15 @@ Result<HiveRequest> read_signal(JsonFields& fields) {
                           request.signal.substr(0, kMostKeyBytes)));
 }
 
+Result<HiveRequest> read_sleep(bool is_wake, JsonFields& fields) {
+  SignalRequest request{"sleep", {}, "STOP", SIGSTOP};
+  if (is_wake) request = {"wake", {}, "CONT", SIGCONT};
+  fields.require("child");
+  fields.read("child", request.child);
+  if (const auto read = fields.finish(); !read) return tl::unexpected(read.error());
+  return request;
+}
+
 Result<HiveRequest> read_of_child(std::string_view type, JsonFields& fields) {
   KillRequest kill;
   WaitRequest wait;
@@ -233,6 +242,7 @@ Result<HiveRequest> parse_request(std::string_view type, std::string_view payloa
   }
   if (type == "hive.kill" || type == "hive.wait") return read_of_child(type, fields);
   if (type == "hive.signal") return read_signal(fields);
+  if (type == "hive.sleep" || type == "hive.wake") return read_sleep(type == "hive.wake", fields);
   if (type == "hive.list") {
     ListRequest request;
     fields.read("recursive", request.recursive);
@@ -251,7 +261,8 @@ Result<HiveRequest> parse_request(std::string_view type, std::string_view payloa
   }
   return fail(ErrorCode::kInvalid,
               fmt::format("pid 1 does not know requests of type \"{}\"; it knows hive.spawn, "
-                          "hive.kill, hive.wait, hive.list, hive.signal and hive.apply",
+                          "hive.kill, hive.wait, hive.list, hive.signal, hive.sleep, hive.wake and "
+                          "hive.apply",
                           type));
 }
 

@@ -27,7 +27,9 @@ struct WaitRequest {
 struct ListRequest {
   bool recursive = false;
 };
+// A request of type hive.signal, hive.sleep or hive.wake.
 struct SignalRequest {
+  std::string verb = "signal";  // or "sleep", "wake"
   std::string child{};
   std::string signal{};  // without "SIG"
   int number = 0;

@@ -47,6 +47,7 @@ Result<void> Settlement::run() {
   }
   for (Child* const child : parts_.roster.all()) settle(*child);
   end_unknown_processes();
+  forget_leftovers();
   return {};
 }
 
@@ -69,7 +70,8 @@ Result<void> Settlement::ask_keeper() {
 }
 
 void Settlement::settle(Child& child) {
-  if (child.pid == 0) return settle_intent(child);
+  // Its process, if there was one, never got its program. The request for it comes again.
+  if (child.pid == 0) return parts_.roster.remove(child.id);
   if (child.phase == Phase::kStarting || child.phase == Phase::kRunning) {
     return settle_running(child);
   }
@@ -79,6 +81,7 @@ void Settlement::settle(Child& child) {
 }
 
 void Settlement::settle_running(Child& child) {
+  if (child.os_pid == 0) return parts_.nursery.start_over(child);
   const auto found = held_.find(child.os_pid);
   child.is_adopted = true;
   if (found == held_.end()) {
@@ -102,17 +105,6 @@ void Settlement::settle_running(Child& child) {
   parts_.nursery.resume(child);
 }
 
-// Its process, if there was one, never got its program.
-void Settlement::settle_intent(Child& child) {
-  for (const Pid pid : parts_.family.children_of(child.parent)) {
-    const Member* const member = parts_.family.find(pid);
-    const bool is_of_intent = member->name == child.spec.name && !member->has_process() &&
-                              !member->has_lived && parts_.roster.find_pid(pid) == nullptr;
-    if (is_of_intent) parts_.nursery.forget(pid);
-  }
-  parts_.roster.remove(child.id);
-}
-
 // A child of an earlier hive: its agent is gone, and its process may be left.
 void Settlement::settle_stranger(Child& child, bool is_same_boot) {
   if (child.pid == 0) return parts_.roster.remove(child.id);
@@ -133,14 +125,25 @@ void Settlement::settle_stranger(Child& child, bool is_same_boot) {
   parts_.roster.save(child);
 }
 
+// Agents that the steward before this one had reserved for nothing, or was about to forget.
+void Settlement::forget_leftovers() {
+  for (const auto& level : parts_.family.levels_below(1)) {
+    for (const Pid pid : level) {
+      const Member* const member = parts_.family.find(pid);
+      if (member == nullptr || member->state != State::kZombie) continue;
+      const Child* const child = parts_.roster.find_pid(pid);
+      const bool is_left = child == nullptr ? !member->has_lived : child->is_forgotten;
+      if (is_left) parts_.nursery.forget(pid);
+    }
+  }
+}
+
 void Settlement::end_unknown_processes() {
   for (auto& [os_pid, word] : held_) {
-    if (word.kind == HeldKind::kExited) {
-      parts_.keeper.forget(os_pid);
-    } else {
-      // Its end comes later, and is forgotten then.
-      (void)os::send_signal(word.pidfd.get(), SIGKILL);
-    }
+    const bool has_exited = word.kind == HeldKind::kExited;
+    // Its end comes later, and is forgotten then; unless the steward before this one has reaped it.
+    const bool ends = !has_exited && os::send_signal(word.pidfd.get(), SIGKILL).has_value();
+    if (!ends) parts_.keeper.forget(os_pid);
   }
 }
 

@@ -38,9 +38,9 @@ class Settlement {
   [[nodiscard]] Result<void> ask_keeper();
   void settle(Child& child);
   void settle_running(Child& child);
-  void settle_intent(Child& child);
   void settle_stranger(Child& child, bool is_same_boot);
   void end_unknown_processes();
+  void forget_leftovers();
 
   Parts parts_;
   std::map<pid_t, KeeperLine::Word> held_{};  // by the keeper

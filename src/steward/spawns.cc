@@ -88,8 +88,9 @@ bool Spawns::is_ending(Pid pid) const {
 std::uint32_t Spawns::count_children(Pid pid) const {
   std::uint32_t count = 0;
   for (const Pid each : parts_.family.children_of(pid)) {
-    // Commands come and go.
-    if (!parts_.family.find(each)->is_temporary) ++count;
+    // Commands come and go, and a list may name an agent that was forgotten meanwhile.
+    const Member* const member = parts_.family.find(each);
+    if (!member->is_temporary && member->state != State::kDead) ++count;
   }
   return count;
 }
@@ -157,6 +158,8 @@ void Spawns::hear_ready(Child& child) {
 
 void Spawns::hear_failed(Child& child, const Error& error) {
   if (child.request.word.empty()) return log_warn("not_started", error.text);
+  // The steward before this one may have ended between its answer and the end of its record.
+  if (auto known = parts_.store.answer(child.request)) return answer_all(child, *known);
   const std::string answer = error_text(error);
   if (auto saved = parts_.store.save_answered(nullptr, child.request, answer); !saved) {
     log_warn("not_saved", saved.error().text);

@@ -66,7 +66,8 @@ Nursery::Events Steward::events() {
             desk_.hear_end(child);
             applier_.hear_end(child);
             kills_.hear_end(child.id);
-          }};
+          },
+          [this](Child& child) { desk_.hear_restart(child); }};
 }
 
 Result<void> Steward::settle() {
@@ -171,7 +172,7 @@ void Steward::hear(const LifeEvent& event) {
                fmt::format("from {} (PID {}): {}", event.name, event.pid, event.text));
       break;
     case LifeEvent::Kind::kEnding:
-      begin_end();
+      begin_end(/*has_keeper=*/true);
       break;
     case LifeEvent::Kind::kMissed:
       ask_for_list();
@@ -201,7 +202,7 @@ void Steward::hear_keeper() {
       if (word.error().code != ErrorCode::kClosed) log_warn("keeper", word.error().text);
       if (word.error().code == ErrorCode::kClosed && !is_ending_) {
         base_.watch.remove(base_.keeper.fd());
-        begin_end();
+        begin_end(/*has_keeper=*/false);
       }
       return;
     }
@@ -276,19 +277,20 @@ void Steward::hear_alarms() {
   }
 }
 
-void Steward::begin_end() {
+void Steward::begin_end(bool has_keeper) {
   if (is_ending_) return;
   is_ending_ = true;
   desk_.close();
   log_info("ending", "the hive ends, and all children with it");
   alarms_.set(Duty::kEnd, 0, os::monotonic_ns() + kEndPatienceNs);
-  kills_.start(1, "hive ended", [this](const std::vector<Pid>&) {
+  kills_.start(1, "hive ended", [this, has_keeper](const std::vector<Pid>&) {
     letters_.run();
+    is_over_ = true;
     // A hive that has ended leaves nothing, and its keeper may be dead.
     std::error_code ignored;
     std::filesystem::remove_all(base_.directory, ignored);
+    if (!has_keeper) return;
     if (auto ended = base_.king.end(); !ended) log_warn("end", ended.error().text);
-    is_over_ = true;
   });
 }
 

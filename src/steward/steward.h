@@ -68,7 +68,8 @@ class Steward {
   void ask_for_list();
   // Children that have attached while no event said so.
   void find_ready();
-  void begin_end();
+  // `has_keeper`: it waits for this end, and the coordinator with it.
+  void begin_end(bool has_keeper);
   void trim_outputs();
   void tidy();
 

@@ -155,6 +155,9 @@ Result<Store> Store::open_once(const std::string& path) {
 Result<void> Store::prepare() {
   // The steward before this one may be about to end.
   sqlite3_busy_timeout(database_.get(), 2000);
+  // No other process reads it, and SQLite needs no shared memory. Before the first look, which
+  // would open that.
+  if (auto done = run("PRAGMA locking_mode=EXCLUSIVE"); !done) return done;
   int version = 0;
   {
     auto read = compile("PRAGMA user_version");
@@ -168,9 +171,8 @@ Result<void> Store::prepare() {
                             "it, or move the file away; then the ends of children are lost",
                             path_, version, kVersion));
   }
-  // EXCLUSIVE: no other process reads it, and SQLite needs no shared memory.
-  if (auto done = run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; "
-                      "PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY");
+  if (auto done = run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+                      "PRAGMA temp_store=MEMORY");
       !done) {
     return done;
   }

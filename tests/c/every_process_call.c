@@ -51,6 +51,17 @@ static void expect_end(beeline_agent* boss, beeline_peer child, const char* reas
   beeline_message_free(message);
 }
 
+static void sleep_and_wake(beeline_agent* boss, beeline_peer child) {
+  const char* state;
+  OK(beeline_sleep_child(boss, child, &state));
+  CHECK(strcmp(state, "sleeping") == 0);
+  OK(beeline_wake_child(boss, child, &state));
+  CHECK(strcmp(state, "running") == 0);
+  CHECK(beeline_wake_child(boss, child, &state) == BEELINE_INVALID && state == NULL);
+  OK(beeline_signal_child(boss, child, BEELINE_SIGNAL_STOP, &state));
+  CHECK(strcmp(state, "sleeping") == 0); /* and so it is killed */
+}
+
 void use_processes(beeline_agent* boss) {
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -74,11 +85,14 @@ void use_processes(beeline_agent* boss) {
   expect_end(boss, beeline_peer_of(pid), "exited");
 
   OK(beeline_spawn(boss, &options, &pid, NULL));
+  sleep_and_wake(boss, beeline_peer_of(pid));
   OK(beeline_kill_child(boss, beeline_peer_of(pid), true, &killed));
   CHECK(killed->count == 1 && killed->items[0] == pid);
   beeline_pids_free(killed);
   expect_end(boss, beeline_peer_of(pid), "killed");
   CHECK(beeline_kill_child(boss, beeline_peer_of(4711), true, NULL) == BEELINE_NO_AGENT);
+  CHECK(beeline_signal_child(boss, beeline_peer_of(pid), BEELINE_SIGNAL_CONT, NULL) ==
+        BEELINE_PEER_DEAD);
 }
 #else
 void use_processes(beeline_agent* boss) {
@@ -92,6 +106,9 @@ void use_processes(beeline_agent* boss) {
   CHECK(beeline_kill_child(boss, beeline_peer_of(2), true, &killed) != BEELINE_OK);
   CHECK(beeline_wait_child(boss, beeline_peer_of(2), 0, &end) != BEELINE_OK);
   CHECK(beeline_list_processes(boss, true, &list) != BEELINE_OK);
+  CHECK(beeline_sleep_child(boss, beeline_peer_of(2), NULL) != BEELINE_OK);
+  CHECK(beeline_wake_child(boss, beeline_peer_of(2), NULL) != BEELINE_OK);
+  CHECK(beeline_signal_child(boss, beeline_peer_of(2), BEELINE_SIGNAL_TERM, NULL) != BEELINE_OK);
   beeline_pids_free(killed);
   beeline_exit_free(end);
   beeline_processes_free(list);

@@ -26,6 +26,10 @@ TEST_F(CProcesses, NullIsRefused) {
   EXPECT_REFUSED(beeline_kill_child(nullptr, {}, true, nullptr), "`agent` is null");
   EXPECT_REFUSED(beeline_wait_child(agent, {}, 0, nullptr), "`end` is null");
   EXPECT_REFUSED(beeline_list_processes(agent, true, nullptr), "`processes` is null");
+  EXPECT_REFUSED(beeline_signal_child(nullptr, {}, BEELINE_SIGNAL_TERM, nullptr),
+                 "`agent` is null");
+  EXPECT_REFUSED(beeline_sleep_child(nullptr, {}, nullptr), "`agent` is null");
+  EXPECT_REFUSED(beeline_wake_child(nullptr, {}, nullptr), "`agent` is null");
   beeline_pids_free(nullptr);
   beeline_exit_free(nullptr);
   beeline_processes_free(nullptr);
@@ -50,6 +54,13 @@ TEST_F(CProcesses, AListWithAHoleAndNobodyAsChildAreRefused) {
                  "`options->environment` has a null pointer at 0");
   EXPECT_REFUSED(beeline_kill_child(boss.get(), beeline_peer_of(0), true, nullptr),
                  "0 is no agent");
+  const char* state = "old";
+  EXPECT_REFUSED(beeline_wake_child(boss.get(), beeline_peer_of(0), &state), "0 is no agent");
+  EXPECT_EQ(state, nullptr);
+  for (const int32_t signal : {-1, 8}) {
+    EXPECT_REFUSED(beeline_signal_child(boss.get(), beeline_peer_of(7), signal, nullptr),
+                   "`signal` is none of BEELINE_SIGNAL_*");
+  }
 }
 
 TEST(CSpawnOptions, TheDefaultsAreThoseOfCpp) {

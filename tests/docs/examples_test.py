@@ -103,6 +103,12 @@ class ExamplesTest(unittest.TestCase):
         self.beeline("down")
         self.assertEqual(worker.wait(timeout=60), 0)
 
+    @unittest.skipUnless(pathlib.Path(BUILD, "bin/beeline-steward").exists(), "without a steward")
+    def test_a_boss_in_c_looks_after_a_child(self):
+        boss = self.start("build/bin/examples/c-children")
+        self.assertEqual(boss.communicate(timeout=60)[0], "sleeping\nrunning\nkilled\n")
+        self.assertEqual(boss.returncode, 0)
+
     def wait_for_agent(self, name):
         end = time.monotonic() + 60
         command = ["beeline", "info", name]
@@ -115,7 +121,7 @@ class ExamplesTest(unittest.TestCase):
             ("event-loops", ["loop.cc"], 1),
             ("execute", ["execute.cc"], 2),
             ("spool", ["spool.cc"], 1),
-            ("c", ["worker.c", "spool.c"], 2),
+            ("c", ["worker.c", "children.c", "spool.c"], 3),
         ):
             text = pathlib.Path(SOURCE, f"docs/{page}.md").read_text(encoding="utf-8")
             program = "".join(

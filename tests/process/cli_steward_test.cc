@@ -1,4 +1,4 @@
-// beeline spawn, wait, kill, ps, and log --output.
+// beeline spawn, wait, kill, ps, signal, sleep, wake, and log --output.
 
 #include <string>
 #include <vector>
@@ -70,6 +70,22 @@ TEST_F(CliSteward, AKillEndsTheLowestFirstAndSaysTheirPids) {
   EXPECT_TRUE(contains(bad(4, {"kill", "nobody"}), "nobody"));
 }
 
+// HK-109, HK-114
+TEST_F(CliSteward, AChildSleepsUntilItIsWoken) {
+  (void)spawn("w", "exec $BEELINE_BIN/beeline reply w --echo", {"--restart", "never"});
+  EXPECT_EQ(good({"sleep", "w"}), "sleeping\n");
+  EXPECT_EQ(good_json({"sleep", "w"}), (json{{"state", "sleeping"}}));
+  EXPECT_TRUE(contains(good({"ps"}), "sleeping"));
+  (void)bad(5, {"request", "w", "hello", "--timeout", "100ms"});
+  EXPECT_EQ(good({"wake", "w"}), "running\n");
+  EXPECT_EQ(good({"request", "w", "hello"}), "hello\n");
+  EXPECT_TRUE(contains(bad(2, {"wake", "w"}), "\"w\" is running"));
+  EXPECT_EQ(good({"signal", "w", "STOP"}), "sleeping\n");
+  EXPECT_TRUE(contains(bad(2, {"signal", "w", "SEGV"}), "TERM"));
+  EXPECT_EQ(good({"signal", "w", "KILL"}), "ended\n");
+  EXPECT_TRUE(contains(bad(4, {"wake", "w"}), "its state is ended"));
+}
+
 TEST_F(CliSteward, AnOutputIsFollowedUntilTheChildEnds) {
   const std::string pid = spawn("w", taker("w", 0), {"--restart", "never"});
   Program follower(with_program({"log", "w", "--output", "--follow"}));
@@ -100,7 +116,7 @@ TEST_F(CliSteward, OneKeyIsOneChildWhateverItIsCalled) {
 }
 
 TEST_F(CliSteward, TheVerbsThatLookStartNoHive) {
-  for (const char* const verb : {"kill", "wait"}) (void)bad(3, {verb, "w"});
+  for (const char* const verb : {"kill", "wait", "sleep", "wake"}) (void)bad(3, {verb, "w"});
   (void)bad(3, {"ps"});
   (void)bad(3, {"log", "w", "--output"});
   EXPECT_FALSE(is_up());

@@ -2,6 +2,7 @@
 //   serve      obeys messages: "exit N", "env NAME", "limit NUMBER", "directory", "spawn NAME
 //   MODE",
 //              "mail" (counts what waits); ends with 0 at the message `shutdown`
+//   count      as serve, and counts SIGHUP, SIGINT, SIGUSR1 and SIGUSR2: "signals" tells
 //   stubborn   attaches and takes neither messages nor SIGTERM
 //   end N      attaches and exits with N
 //   flood N    attaches, writes N lines and exits with 0
@@ -12,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -33,6 +36,17 @@ void note(const Agent& agent, const std::string& word) {
   ::close(fd);
 }
 
+constexpr std::array kCounted = {SIGHUP, SIGINT, SIGUSR1, SIGUSR2};
+std::array<std::atomic<int>, kCounted.size()> g_signals{};
+
+void count_signals() {
+  for (const int number : kCounted) {
+    ::signal(number, [](int got) {
+      for (std::size_t i = 0; i < kCounted.size(); ++i) g_signals[i] += kCounted[i] == got;
+    });
+  }
+}
+
 std::string spawn(Agent& agent, const std::string& name, const std::string& mode) {
   beeline::SpawnOptions options;
   options.name = name;
@@ -51,6 +65,11 @@ std::string answer(Agent& agent, const std::string& text) {
   words >> verb >> first >> second;
   if (verb == "directory") return std::filesystem::current_path();
   if (verb == "spawn") return spawn(agent, first, second);
+  if (verb == "signals") {
+    std::string counts;
+    for (const auto& count : g_signals) counts += std::to_string(count);
+    return counts;
+  }
   if (verb == "mail") return std::to_string(agent.counters().queued);
   if (verb == "env") {
     const char* const value = std::getenv(first.c_str());
@@ -89,6 +108,9 @@ int serve(Agent& agent) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? std::atoi(argv[2]) : 0;
+  // Before it counts as ready.
+  if (mode == "count") count_signals();
+  if (mode == "stubborn") ::signal(SIGTERM, SIG_IGN);
   auto agent = Agent::attach({});
   if (!agent) {
     std::printf("%s\n", agent.error().text.c_str());
@@ -101,7 +123,6 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (mode == "stubborn") {
-    ::signal(SIGTERM, SIG_IGN);
     for (;;) ::pause();
   }
   return serve(*agent);

@@ -1,4 +1,4 @@
-// Ends: kill, wait, signals, the end of the hive.
+// Ends: kill, wait, the end of the hive.
 
 #include <nlohmann/json.hpp>
 
@@ -86,20 +86,6 @@ TEST_F(End, AnAgentEndsNoStrangers) {
             std::string::npos);
   EXPECT_NE(stranger->processes().wait("a", 1ms).error().text.find("can only wait for own"),
             std::string::npos);
-}
-
-// HK-109: a signal never revives.
-TEST_F(End, SignalsReachTheProcess) {
-  const Pid pid = spawn(child("s"));
-  const auto signal = [this](const std::string& name) {
-    return Json::parse(ask_king("hive.signal", Json{{"child", "s"}, {"signal", name}}.dump()));
-  };
-  EXPECT_EQ(signal("STOP"), (Json{{"pid", pid}, {"state", "sleeping"}}));
-  EXPECT_EQ(signal("CONT"), (Json{{"pid", pid}, {"state", "running"}}));
-  EXPECT_EQ(ask("s", "hello"), "hello");
-  (void)signal("KILL");
-  EXPECT_EQ(wait(pid).reason, "signalled");
-  EXPECT_EQ(signal("CONT")["error"]["text"], "PID " + std::to_string(pid) + " is dead");
 }
 
 TEST_F(End, TheEndOfTheHiveEndsTheLowestFirst) {

@@ -63,10 +63,10 @@ TEST_F(StewardFamily, OnlyACommandOfTheHivesUserIsAnOperator) {
   EXPECT_TRUE(Caller::find(family_, 7)->is_operator);
   EXPECT_FALSE(Caller::find(family_, 8)->is_operator);
   EXPECT_FALSE(Caller::find(family_, 9)->is_operator);
-  EXPECT_TRUE(Caller::find(family_, 7)->owns(family_, 3, nullptr));
-  EXPECT_FALSE(Caller::find(family_, 7)->owns(family_, 1, nullptr));
-  EXPECT_FALSE(Caller::find(family_, 3)->owns(family_, 2, nullptr));
-  EXPECT_TRUE(Caller::find(family_, 2)->owns(family_, 3, nullptr));
+  EXPECT_TRUE(Caller::find(family_, 7)->owns(family_, 3));
+  EXPECT_FALSE(Caller::find(family_, 7)->owns(family_, 1));
+  EXPECT_FALSE(Caller::find(family_, 3)->owns(family_, 2));
+  EXPECT_TRUE(Caller::find(family_, 2)->owns(family_, 3));
 }
 
 }  // namespace

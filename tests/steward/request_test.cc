@@ -65,6 +65,8 @@ TEST(StewardRequest, EachFaultIsNamed) {
       {"hive.kill", R"({"child":"a","recursive":1})", "true or false"},
       {"hive.wait", R"({"child":"a","timeout_ms":"x"})", "a number from 0"},
       {"hive.signal", R"({"child":"a","signal":"SEGV"})", "must be TERM, KILL"},
+      {"hive.sleep", "{}", "\"child\" is missing"},
+      {"hive.wake", R"({"child":"a","signal":"CONT"})", "unknown key"},
       {"hive.list", R"({"recursively":true})", "unknown key"},
       {"hive.apply", "{}", "\"text\" is missing"},
       {"hive.dance", "{}", "pid 1 does not know"},

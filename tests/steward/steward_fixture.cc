@@ -24,6 +24,7 @@ StewardTest::StewardTest() {
   ::setenv("BEELINE_HIVE", fs::path(root_).filename().c_str(), 1);
   ::setenv("LEDGER", (root_ + "/ledger").c_str(), 1);
   ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
+  guard_.emplace(directory_);
   AttachOptions options;
   options.name = "boss";
   options.role = "lead";

@@ -11,6 +11,8 @@
 
 #include <beeline/agent.h>
 
+#include "tests/steward/hive_guard.h"
+
 namespace beeline::steward::test {
 
 using namespace std::chrono_literals;
@@ -51,6 +53,7 @@ class StewardTest : public testing::Test {
  private:
   std::string root_;
   std::string directory_;
+  std::optional<HiveGuard> guard_;
   std::optional<Agent> boss_;
   bool is_down_ = false;
 };

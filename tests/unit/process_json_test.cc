@@ -62,6 +62,10 @@ TEST(ProcessJson, TheOtherRequestsNameTheChild) {
   EXPECT_EQ(json_of(wait_request("7", std::chrono::seconds(2))),
             Json({{"child", "7"}, {"timeout_ms", 2000}}));
   EXPECT_EQ(Json::parse(list_request(true)), Json({{"recursive", true}}));
+  EXPECT_EQ(json_of(signal_request("7", Signal::kUser2)),
+            Json({{"child", "7"}, {"signal", "USR2"}}));
+  EXPECT_EQ(json_of(sleep_request(kWakeRequest, "7")), Json({{"child", "7"}}));
+  EXPECT_EQ(signal_request("7", static_cast<Signal>(8)).error().code, ErrorCode::kInvalid);
 }
 
 TEST(ProcessJson, ATextThatIsNoUtf8IsRefused) {
@@ -79,6 +83,7 @@ TEST(ProcessJson, AnswersAreRead) {
   EXPECT_EQ(spawned->name, "w");
   EXPECT_EQ(spawned->os_pid, 4242);
   EXPECT_EQ(read_killed(R"({"killed":[9,8,7]})").value(), (std::vector<Pid>{9, 8, 7}));
+  EXPECT_EQ(read_state(kSleepRequest, R"({"pid":7,"state":"sleeping"})").value(), "sleeping");
   const auto end = read_exit(kExit);
   ASSERT_TRUE(end) << end.error().text;
   EXPECT_EQ(end->exit_code, -1);

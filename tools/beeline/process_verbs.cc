@@ -1,11 +1,14 @@
-// kill, wait, ps.
+// kill, wait, ps, signal, sleep, wake.
 
 #include "tools/beeline/process_verbs.h"
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -72,12 +75,30 @@ ExitCode list_children(const Context& context) {
   return printed ? ExitCode::kOk : ExitCode::kError;
 }
 
+// Prints the state of a child after `call`.
+ExitCode change_state(const Context& context,
+                      const std::function<Result<std::string>(Processes)>& call) {
+  auto agent = attach_asker(context);
+  if (!agent) return complain(agent.error());
+  const auto state = call(agent->processes());
+  if (!state) return complain(state.error());
+  return (context.json ? print_json({{"state", *state}}) : print(*state + "\n")) ? ExitCode::kOk
+                                                                                 : ExitCode::kError;
+}
+
+Signal signal_named(const std::string& name) {
+  const auto* const at = std::find(kSignalNames.begin(), kSignalNames.end(), name);
+  return static_cast<Signal>(at - kSignalNames.begin());
+}
+
+void add_child_name(CLI::App& verb, std::string& child) {
+  verb.add_option("NAME", child, "Name or pid of the agent")->required()->check(is_agent());
+}
+
 void add_kill(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<ChildArguments>();
   auto* verb = app.add_subcommand("kill", "End a spawned agent and all below it");
-  verb->add_option("NAME", arguments->child, "Name or pid of the agent")
-      ->required()
-      ->check(is_agent());
+  add_child_name(*verb, arguments->child);
   verb->add_flag("--no-recursive", arguments->not_recursive,
                  "Refuse if the agent has living children");
   verb->footer(
@@ -93,9 +114,7 @@ void add_kill(CLI::App& app, Context& context) {
 void add_wait(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<ChildArguments>();
   auto* verb = app.add_subcommand("wait", "Wait for the end of a spawned agent");
-  verb->add_option("NAME", arguments->child, "Name or pid of the agent")
-      ->required()
-      ->check(is_agent());
+  add_child_name(*verb, arguments->child);
   verb->footer(
       "Examples:\n"
       "  beeline wait reviewer --timeout 10m && echo \"it is fine\"\n"
@@ -117,6 +136,62 @@ void add_ps(CLI::App& app, Context& context) {
   verb->callback([&context] { context.exit = list_children(context); });
 }
 
+void add_signal(CLI::App& app, Context& context) {
+  struct Arguments {
+    std::string child;
+    std::string signal;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  auto* verb = app.add_subcommand("signal", "Send a signal to a spawned agent");
+  add_child_name(*verb, arguments->child);
+  verb->add_option("SIGNAL", arguments->signal, "One of the names below")
+      ->required()
+      ->check(CLI::IsMember(std::vector<std::string>(kSignalNames.begin(), kSignalNames.end())));
+  verb->footer(
+      "Examples:\n"
+      "  beeline signal worker USR1\n"
+      "  beeline signal 7 KILL\n"
+      "The agent's process gets it, and those that it has started itself; agents below it do not.\n"
+      "Prints the state afterwards: starting, running, sleeping, restarting or ended. An agent\n"
+      "that sleeps takes other signals than KILL when it is woken. `kill` ends an agent for good.\n"
+      "Exits with 4 if there is no such agent, or if it has ended: no signal brings it back.");
+  verb->callback([&context, arguments] {
+    context.exit = change_state(context, [&](Processes processes) {
+      return processes.signal(arguments->child, signal_named(arguments->signal));
+    });
+  });
+}
+
+void add_sleep(CLI::App& app, Context& context) {
+  auto child = std::make_shared<std::string>();
+  auto* verb = app.add_subcommand("sleep", "Stop a spawned agent until `wake`");
+  add_child_name(*verb, *child);
+  verb->footer(
+      "Examples:\n"
+      "  beeline sleep worker\n"
+      "The agent's process is stopped; its messages wait in its inbox, and its deadlines go on.\n"
+      "Prints its state. Does nothing if it sleeps. Agents below it run on. `kill` ends it as it\n"
+      "ends a running one. Exits with 4 if it has ended.");
+  verb->callback([&context, child] {
+    context.exit =
+        change_state(context, [&](Processes processes) { return processes.sleep(*child); });
+  });
+}
+
+void add_wake(CLI::App& app, Context& context) {
+  auto child = std::make_shared<std::string>();
+  auto* verb = app.add_subcommand("wake", "Let an agent that sleeps run on");
+  add_child_name(*verb, *child);
+  verb->footer(
+      "Examples:\n"
+      "  beeline wake worker\n"
+      "Prints its state. Exits with 2 if it does not sleep, 4 if it has ended.");
+  verb->callback([&context, child] {
+    context.exit =
+        change_state(context, [&](Processes processes) { return processes.wake(*child); });
+  });
+}
+
 }  // namespace
 
 Result<Agent> attach_asker(const Context& context) {
@@ -129,6 +204,9 @@ void add_process_verbs(CLI::App& app, Context& context) {
   add_kill(app, context);
   add_wait(app, context);
   add_ps(app, context);
+  add_signal(app, context);
+  add_sleep(app, context);
+  add_wake(app, context);
 }
 
 }  // namespace beeline::cli

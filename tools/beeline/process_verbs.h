@@ -1,6 +1,6 @@
 #pragma once
 
-// The verbs of processes: spawn, kill, wait, ps, log --output.
+// The verbs of processes: spawn, kill, wait, ps, signal, sleep, wake, log --output.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace beeline::cli {
 
 void add_spawn_verb(CLI::App& app, Context& context);
-void add_process_verbs(CLI::App& app, Context& context);  // kill, wait, ps
+void add_process_verbs(CLI::App& app, Context& context);  // kill, wait, ps, signal, sleep, wake
 
 // A temporary agent that asks the steward. It starts no hive.
 [[nodiscard]] Result<Agent> attach_asker(const Context& context);

@@ -32,6 +32,11 @@ def test_an_example_prints_what_it_says(hive: Hive, name: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == (expected, "", 0)
 
 
+@pytest.mark.usefixtures("steward")
+def test_the_children_live_and_end_as_they_say(hive: Hive) -> None:
+    test_an_example_prints_what_it_says(hive, "children")
+
+
 def test_the_worker_answers(agent: AgentFactory, hive: Hive, script: Script) -> None:
     worker = script((EXAMPLES / "worker.py").read_text())
     a = agent("a")
@@ -41,6 +46,7 @@ def test_the_worker_answers(agent: AgentFactory, hive: Hive, script: Script) -> 
     assert worker.wait() == 0
 
 
+@pytest.mark.usefixtures("steward")
 @pytest.mark.beeline_leaves("file")
 def test_the_demo_has_a_worker_in_python(hive: Hive) -> None:
     report = json.loads(hive.beeline("demo", "--json").stdout)
@@ -67,4 +73,4 @@ def test_the_notebook_runs_in_a_loop(hive: Hive, capsys: pytest.CaptureFixture[s
 def test_all_examples_are_run() -> None:
     others = ("hive_", "exchange_", "spool_")  # with tests of their own
     files = {file.stem for file in EXAMPLES.glob("*.py") if not file.stem.startswith(others)}
-    assert files == {*PROGRAMS, "worker", "notebook"}
+    assert files == {*PROGRAMS, "children", "worker", "notebook"}

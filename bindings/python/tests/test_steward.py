@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import threading
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import beeline
 import beeline.sync
-from beeline._processes import Ask, ask_to_spawn, ask_to_wait, exit_of
+from beeline._processes import Ask, ask_to_signal, ask_to_spawn, ask_to_wait, exit_of
 from beeline.pytest_plugin import AgentFactory, AioAgentFactory, Hive
 
 pytestmark = pytest.mark.usefixtures("steward")
@@ -93,6 +94,37 @@ def test_a_grandchild_goes_first(agent: AgentFactory) -> None:
     assert boss.kill(lead.pid) == [leaf.pid, lead.pid]
 
 
+def test_a_child_sleeps_wakes_and_never_comes_back(agent: AgentFactory) -> None:
+    """HK-109, HK-114"""
+    boss = agent("boss", role="lead")
+    boss.spawn("worker", command(), restart="never")
+    assert (boss.sleep("worker"), boss.sleep("worker")) == ("sleeping", "sleeping")
+    assert boss.processes()[0].state == "sleeping"
+    with pytest.raises(TimeoutError):
+        boss.request("worker", "too early", timeout=0.1)
+    assert boss.wake("worker") == "running"
+    with boss.request("worker", "hello", timeout=60) as answer:
+        assert answer.text.endswith("hello")
+    with pytest.raises(beeline.InvalidArgument, match="is running"):
+        boss.wake("worker")
+    assert boss.signal("worker", signal.SIGSTOP) == "sleeping"
+    assert boss.signal("worker", "KILL") == "ended"
+    with pytest.raises(beeline.PeerDead, match="its state is ended"):
+        boss.signal("worker", "CONT")
+
+
+async def test_a_child_sleeps_and_is_killed(aio_agent: AioAgentFactory) -> None:
+    boss = await aio_agent("boss", role="lead")
+    child = await boss.spawn("worker", command())
+    assert await boss.sleep(child.pid) == "sleeping"
+    assert await boss.wake(child.pid) == "running"
+    assert await boss.signal(child.pid, "SIGSTOP") == "sleeping"
+    assert await boss.kill(child.pid) == [child.pid]
+    assert (await boss.wait(child.pid)).reason == "killed"
+    with pytest.raises(beeline.PeerDead):
+        await boss.sleep(child.pid)
+
+
 def test_the_command_line_sees_the_same_children(hive: Hive, agent: AgentFactory) -> None:
     boss = agent("boss", role="lead")
     child = boss.spawn("worker", command())
@@ -119,6 +151,7 @@ def test_requests_and_answers_have_the_form_of_the_steward() -> None:
         },
     )
     assert ask_to_wait(7, None).fields["timeout_ms"] == 365 * 24 * 3600 * 1000
+    assert ask_to_signal(7, signal.SIGUSR1).fields == {"child": "7", "signal": "USR1"}
     with pytest.raises(TypeError, match="not one text"):
         ask_to_spawn("w", "sleep 1", {})
     wrong: Any = {"colour": "red"}

@@ -63,7 +63,7 @@ typedef struct beeline_process {
   const char* role;
   const char* tier;
   const char* model;
-  const char* state;   /**< "starting", "running", "restarting" or "ended" */
+  const char* state;   /**< "starting", "running", "sleeping", "restarting" or "ended" */
   const char* restart; /**< its policy */
   int32_t os_pid;
   uint64_t restarts;
@@ -97,6 +97,29 @@ BEELINE_API beeline_code beeline_wait_child(beeline_agent* agent, beeline_peer c
 /** The children that the steward has started for this agent, or below it. */
 BEELINE_API beeline_code beeline_list_processes(beeline_agent* agent, bool recursive,
                                                 beeline_processes** processes);
+
+/** Signals for a child. */
+enum {
+  BEELINE_SIGNAL_TERM = 0,
+  BEELINE_SIGNAL_KILL = 1,
+  BEELINE_SIGNAL_STOP = 2,
+  BEELINE_SIGNAL_CONT = 3,
+  BEELINE_SIGNAL_HUP = 4,
+  BEELINE_SIGNAL_INT = 5,
+  BEELINE_SIGNAL_USR1 = 6,
+  BEELINE_SIGNAL_USR2 = 7
+};
+/** Sends one of these signals to the process of a child. `state` may be null; it gets the state of
+ * the child afterwards, as in beeline_process, static. BEELINE_PEER_DEAD, here and in the next two
+ * calls: it has ended, and no signal brings it back. */
+BEELINE_API beeline_code beeline_signal_child(beeline_agent* agent, beeline_peer child,
+                                              int32_t signal, const char** state);
+/** Stops the process of a child: its messages wait. Does nothing if it sleeps. */
+BEELINE_API beeline_code beeline_sleep_child(beeline_agent* agent, beeline_peer child,
+                                             const char** state);
+/** Lets a sleeping child run on. BEELINE_INVALID: it does not sleep. */
+BEELINE_API beeline_code beeline_wake_child(beeline_agent* agent, beeline_peer child,
+                                            const char** state);
 
 #ifdef __cplusplus
 }

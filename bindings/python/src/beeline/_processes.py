@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal as _signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -92,7 +93,8 @@ class ChildExit:
 class ChildInfo:
     """A child as the steward knows it. `end`: of its last life, if that has ended.
 
-    state: starting, running, restarting or ended. restart: its policy. log: file of its output.
+    state: starting, running, sleeping, restarting or ended. restart: its policy. log: file of its
+    output.
     """
 
     pid: int
@@ -195,6 +197,20 @@ def ask_to_list(recursive: bool) -> Ask:
     return Ask("hive.list", {"recursive": recursive}, FOR_THE_ANSWER)
 
 
+def ask_to_signal(child: To, signal: str | int) -> Ask:
+    name = signal if isinstance(signal, str) else _signal.Signals(signal).name
+    fields = {"child": _child(child), "signal": name.removeprefix("SIG")}
+    return Ask("hive.signal", fields, FOR_THE_ANSWER)
+
+
+def ask_to_sleep(child: To) -> Ask:
+    return Ask("hive.sleep", {"child": _child(child)}, FOR_THE_ANSWER)
+
+
+def ask_to_wake(child: To) -> Ask:
+    return Ask("hive.wake", {"child": _child(child)}, FOR_THE_ANSWER)
+
+
 def _made(kind: type[Any], found: Mapping[str, Any]) -> Any:
     # Keys of a newer steward are left out.
     try:
@@ -223,6 +239,10 @@ def children_of(found: Mapping[str, Any]) -> list[ChildInfo]:
 
 def killed_of(found: Mapping[str, Any]) -> list[int]:
     return [int(pid) for pid in found.get("killed", ())]
+
+
+def state_of(found: Mapping[str, Any]) -> str:
+    return str(found.get("state", ""))
 
 
 class ProcessCalls:
@@ -272,3 +292,20 @@ class ProcessCalls:
     def processes(self, recursive: bool = False) -> list[ChildInfo]:
         """The children that the steward has started for this agent, or below it."""
         return children_of(self._ask_steward(ask_to_list(recursive)))
+
+    def signal(self, child: To, signal: str | int) -> str:
+        """Sends a signal to a child: TERM, KILL, STOP, CONT, HUP, INT, USR1 or USR2.
+
+        Constants of the module signal will do, too. Returns the state of the child afterwards,
+        after KILL once its process has ended. A sleeping child takes other signals when it is
+        woken. PeerDead: it has ended, and no signal brings it back.
+        """
+        return state_of(self._ask_steward(ask_to_signal(child, signal)))
+
+    def sleep(self, child: To) -> str:
+        """Stops the process of a child: its messages wait. Does nothing if it sleeps."""
+        return state_of(self._ask_steward(ask_to_sleep(child)))
+
+    def wake(self, child: To) -> str:
+        """Lets a sleeping child run on; returns its state. InvalidArgument: it does not sleep."""
+        return state_of(self._ask_steward(ask_to_wake(child)))

@@ -15,12 +15,16 @@ from beeline._processes import (
     SpawnOptions,
     ask_to_kill,
     ask_to_list,
+    ask_to_signal,
+    ask_to_sleep,
     ask_to_spawn,
     ask_to_wait,
+    ask_to_wake,
     child_of,
     children_of,
     exit_of,
     killed_of,
+    state_of,
 )
 from beeline.aio._sending import SendingAgent
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class ProcessAgent(SendingAgent):
-    """Starts children, ends them and waits for their ends."""
+    """Starts children, stops and ends them, and waits for their ends."""
 
     async def _ask_steward(self, ask: Ask) -> dict[str, Any]:
         return ask.read(
@@ -61,3 +65,20 @@ class ProcessAgent(SendingAgent):
     async def processes(self, recursive: bool = False) -> list[ChildInfo]:
         """The children that the steward has started for this agent, or below it."""
         return children_of(await self._ask_steward(ask_to_list(recursive)))
+
+    async def signal(self, child: To, signal: str | int) -> str:
+        """Sends a signal to a child: TERM, KILL, STOP, CONT, HUP, INT, USR1 or USR2.
+
+        Constants of the module signal will do, too. Returns the state of the child afterwards,
+        after KILL once its process has ended. A sleeping child takes other signals when it is
+        woken. PeerDead: it has ended, and no signal brings it back.
+        """
+        return state_of(await self._ask_steward(ask_to_signal(child, signal)))
+
+    async def sleep(self, child: To) -> str:
+        """Stops the process of a child: its messages wait. Does nothing if it sleeps."""
+        return state_of(await self._ask_steward(ask_to_sleep(child)))
+
+    async def wake(self, child: To) -> str:
+        """Lets a sleeping child run on; returns its state. InvalidArgument: it does not sleep."""
+        return state_of(await self._ask_steward(ask_to_wake(child)))
