@@ -7,6 +7,7 @@
 #include <beeline/king.h>
 
 #include "coordinator_fixture.h"
+#include "tests/support/process_tree.h"
 
 namespace beeline::control {
 namespace {
@@ -18,14 +19,6 @@ std::string variable_of(pid_t process, const std::string& name) {
     if (word.starts_with(name + '=')) return word.substr(name.size() + 1);
   }
   return {};
-}
-
-std::vector<pid_t> children_of(pid_t process) {
-  const std::string id = std::to_string(process);
-  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
-  std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
-  return children;
 }
 
 class KingTest : public CoordinatorTest {
@@ -45,7 +38,7 @@ class KingTest : public CoordinatorTest {
 
   // The process of the steward, 0 if there is none.
   static pid_t find_steward() {
-    for (const pid_t child : children_of(connect().status()->keeper_pid)) {
+    for (const pid_t child : test::children_of(connect().status()->keeper_pid)) {
       if (!variable_of(child, "BEELINE_KING").empty()) return child;
     }
     return 0;
