@@ -2,7 +2,7 @@
 
 #include "src/control/names.h"
 #include "src/steward/start_form.h"
-#include "src/steward/yaml_reader.h"
+#include "src/yaml/reader.h"
 
 namespace beeline::steward {
 namespace {
@@ -40,7 +40,7 @@ void read_root(const YamlNode& root, StartDraft& draft) {
 
 Result<StartFile> read_start_file(const StartFileSource& source) {
   Mistakes mistakes(source.name);
-  const auto root = read_yaml(source.text);
+  const auto root = yaml::read_yaml(source.text);
   if (!root) {
     mistakes.add(root.error().mark, root.error().text);
     return fail(ErrorCode::kInvalid, mistakes.text());

@@ -12,11 +12,17 @@
 #include <fmt/format.h>
 
 #include "src/steward/default_limits.h"
-#include "src/steward/mistakes.h"
 #include "src/steward/start_file.h"
-#include "src/steward/yaml_fields.h"
+#include "src/yaml/fields.h"
+#include "src/yaml/mistakes.h"
 
 namespace beeline::steward {
+
+using yaml::Mistakes;
+using yaml::YamlFields;
+using yaml::YamlMark;
+using yaml::YamlNode;
+using yaml::YamlRange;
 
 // A start file while it is read.
 class StartDraft {

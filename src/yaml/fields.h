@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "src/steward/mistakes.h"
-#include "src/steward/yaml_node.h"
+#include "src/yaml/mistakes.h"
+#include "src/yaml/node.h"
 
-namespace beeline::steward {
+namespace beeline::yaml {
 
 class YamlFields {
  public:
@@ -55,6 +55,12 @@ struct YamlRange {
                                                    Mistakes& mistakes);
 [[nodiscard]] std::optional<std::uint64_t> yaml_number(const YamlNode& node, std::string_view what,
                                                        YamlRange range, Mistakes& mistakes);
+// A whole number that may be negative.
+[[nodiscard]] std::optional<std::int32_t> yaml_integer(const YamlNode& node, std::string_view what,
+                                                       Mistakes& mistakes);
+// `true` or `false`.
+[[nodiscard]] std::optional<bool> yaml_flag(const YamlNode& node, std::string_view what,
+                                            Mistakes& mistakes);
 // Bytes: "512M", with K, M or G of 1,024; a bare number is bytes.
 [[nodiscard]] std::optional<std::uint64_t> yaml_size(const YamlNode& node, std::string_view what,
                                                      YamlRange range, Mistakes& mistakes);
@@ -64,4 +70,4 @@ struct YamlRange {
                                                                      YamlRange range,
                                                                      Mistakes& mistakes);
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "src/steward/yaml_node.h"
+#include "src/yaml/node.h"
 
-namespace beeline::steward {
+namespace beeline::yaml {
 
 class Mistakes {
  public:
@@ -46,4 +46,4 @@ class Mistakes {
   std::vector<std::string> warnings_;
 };
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml

@@ -5,9 +5,9 @@
 
 #include <tl/expected.hpp>
 
-#include "src/steward/yaml_node.h"
+#include "src/yaml/node.h"
 
-namespace beeline::steward {
+namespace beeline::yaml {
 
 inline constexpr std::size_t kMaxYamlBytes = 1 << 20;
 inline constexpr std::size_t kMaxYamlDepth = 64;
@@ -17,4 +17,4 @@ inline constexpr std::size_t kMaxYamlNodes = 100'000;
 // Reads one document of UTF-8. The limits bound its time and memory for any bytes.
 [[nodiscard]] tl::expected<YamlNode, YamlMistake> read_yaml(std::string_view text);
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml

@@ -1,15 +1,16 @@
-#include "src/steward/yaml_fields.h"
+#include "src/yaml/fields.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace beeline::steward {
+namespace beeline::yaml {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -130,6 +131,28 @@ std::optional<std::uint64_t> yaml_number(const YamlNode& node, std::string_view 
   return read_measure(node, {what, std::span(kSizes).first(1), range, bounds}, mistakes);
 }
 
+std::optional<std::int32_t> yaml_integer(const YamlNode& node, std::string_view what,
+                                         Mistakes& mistakes) {
+  const auto text = yaml_text(node, what, mistakes);
+  if (!text) return std::nullopt;
+  std::int32_t value = 0;
+  const char* const past = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), past, value);
+  if (error == std::errc{} && end == past) return value;
+  mistakes.add(node.mark, fmt::format("{} is \"{}\"; write a whole number from {} to {}", what,
+                                      *text, std::numeric_limits<std::int32_t>::min(),
+                                      std::numeric_limits<std::int32_t>::max()));
+  return std::nullopt;
+}
+
+std::optional<bool> yaml_flag(const YamlNode& node, std::string_view what, Mistakes& mistakes) {
+  const auto text = yaml_text(node, what, mistakes);
+  if (!text) return std::nullopt;
+  if (*text == "true" || *text == "false") return *text == "true";
+  mistakes.add(node.mark, fmt::format("{} is \"{}\"; write true or false", what, *text));
+  return std::nullopt;
+}
+
 std::optional<std::uint64_t> yaml_size(const YamlNode& node, std::string_view what, YamlRange range,
                                        Mistakes& mistakes) {
   const auto bounds =
@@ -146,4 +169,4 @@ std::optional<std::chrono::milliseconds> yaml_duration(const YamlNode& node, std
   return std::chrono::milliseconds(*value);
 }
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml

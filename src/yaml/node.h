@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace beeline::steward {
+namespace beeline::yaml {
 
 // A place in a file, counted from 1.
 struct YamlMark {
@@ -18,7 +18,6 @@ struct YamlMark {
 struct YamlNode {
   enum class Kind : std::uint8_t { kNull, kText, kList, kMap };
   Kind kind = Kind::kNull;
-  bool is_quoted = false;  // of a text
   YamlMark mark{};
   std::string text{};
   std::vector<YamlNode> keys{};   // of a map; keys[i] belongs to items[i]
@@ -33,4 +32,4 @@ struct YamlMistake {
   std::string text{};
 };
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml

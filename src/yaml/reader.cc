@@ -1,4 +1,4 @@
-#include "src/steward/yaml_reader.h"
+#include "src/yaml/reader.h"
 
 #include <algorithm>
 #include <exception>
@@ -16,7 +16,7 @@
 
 #include "src/control/names.h"
 
-namespace beeline::steward {
+namespace beeline::yaml {
 namespace {
 
 // Ends the parsing.
@@ -32,7 +32,7 @@ YamlMark mark_of(const YAML::Mark& mark) {
 class TreeBuilder final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (has_root_) stop(mark, "a second document begins; a start file is one document");
+    if (has_root_) stop(mark, "a second document begins; a file is one document");
     has_root_ = true;
   }
   void OnDocumentEnd() override {}
@@ -51,7 +51,6 @@ class TreeBuilder final : public YAML::EventHandler {
     check_tag(mark, tag);
     YamlNode node = make(YamlNode::Kind::kText, mark);
     node.text = value;
-    node.is_quoted = tag == "!";
     put(std::move(node), anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -190,4 +189,4 @@ tl::expected<YamlNode, YamlMistake> read_yaml(std::string_view text) {
   }
 }
 
-}  // namespace beeline::steward
+}  // namespace beeline::yaml
