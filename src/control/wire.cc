@@ -1,6 +1,5 @@
 #include "src/control/wire.h"
 
-#include <algorithm>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -8,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/control/json_values.h"
 #include "src/control/wire_fields.h"
 #include "src/control/wire_ops.h"
 
@@ -228,27 +228,6 @@ Result<Variant> value_of(const std::string& op, const Json& object) {
   }
 }
 
-// How deep brackets nest, strings left out; stops counting beyond the limit.
-int depth_of(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size() && deepest <= kMaxJsonDepth; ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return deepest;
-}
-
 struct Envelope {
   Json object;
   std::string op;
@@ -260,7 +239,7 @@ Result<Envelope> open_envelope(std::string_view text) {
     return fail(ErrorCode::kTooBig,
                 fmt::format("packet of {} bytes, the limit is {}", text.size(), kMaxPacketBytes));
   }
-  if (depth_of(text) > kMaxJsonDepth) {
+  if (shape_of_json(text, kMaxJsonDepth).depth > kMaxJsonDepth) {
     return fail(ErrorCode::kProtocol,
                 fmt::format("packet of {} bytes nests deeper than {}", text.size(), kMaxJsonDepth));
   }

@@ -10,8 +10,8 @@
 
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
+#include "src/service/log.h"
 #include "src/steward/answer.h"
-#include "src/steward/log.h"
 #include "src/steward/policy.h"
 #include "src/steward/sleep.h"
 
@@ -53,8 +53,9 @@ void Desk::go_on() {
 
 void Desk::take_other(Message message) {
   if (message.type() == kEscalation) {
-    log_warn("escalation", fmt::format("from {} (PID {}): {}", message.from_name(), message.from(),
-                                       message.text().substr(0, kMostLogged)));
+    service::log_warn("escalation",
+                      fmt::format("from {} (PID {}): {}", message.from_name(), message.from(),
+                                  message.text().substr(0, kMostLogged)));
     return message.done();
   }
   // Answers to its own letters are nothing to it.

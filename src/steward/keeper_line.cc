@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "src/os/process.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 namespace beeline::steward {
 
@@ -43,12 +43,12 @@ Result<void> KeeperLine::hold(pid_t os_pid, int pidfd) {
 
 void KeeperLine::forget(pid_t os_pid) {
   const auto sent = socket_.send(fmt::format("gone {}", os_pid), {}, kSendPatience);
-  if (!sent) log_warn("keeper_not_told", sent.error().text);
+  if (!sent) service::log_warn("keeper_not_told", sent.error().text);
 }
 
 void KeeperLine::say_ready() {
   const auto sent = socket_.send("ready", {}, kSendPatience);
-  if (!sent) log_warn("keeper_not_told", sent.error().text);
+  if (!sent) service::log_warn("keeper_not_told", sent.error().text);
 }
 
 Result<std::optional<KeeperLine::Word>> KeeperLine::next() {

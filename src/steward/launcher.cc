@@ -12,7 +12,7 @@
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
 #include "src/os/uninterrupted.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 namespace beeline::steward {
 

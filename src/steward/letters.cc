@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/os/clock.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 namespace beeline::steward {
 
@@ -67,7 +67,8 @@ bool Letters::try_answer(Answer& answer) {
 
 void Letters::drop(const Letter& letter, const std::string& reason) {
   if (letter.failed) return letter.failed();
-  log_info("letter_dropped", fmt::format("{} to PID {}: {}", letter.type, letter.to, reason));
+  service::log_info("letter_dropped",
+                    fmt::format("{} to PID {}: {}", letter.type, letter.to, reason));
 }
 
 void Letters::ask_again() { alarms_.set(Duty::kLetters, 0, os::monotonic_ns() + kAgainNs); }

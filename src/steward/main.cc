@@ -21,7 +21,7 @@
 #include "src/os/error.h"
 #include "src/os/process.h"
 #include "src/os/timer_fd.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 #include "src/steward/steward.h"
 
 namespace {
@@ -82,7 +82,7 @@ Result<void> run() {
   std::string remark;
   auto store = steward::Store::open(*directory + "/steward.db", remark);
   if (!store) return tl::unexpected(std::move(store.error()));
-  if (!remark.empty()) steward::log_warn("store_broken", remark);
+  if (!remark.empty()) beeline::service::log_warn("store_broken", remark);
   auto watch = steward::Watch::open();
   if (!watch) return tl::unexpected(std::move(watch.error()));
   auto timer = os::create_timer_fd();
@@ -117,10 +117,10 @@ int main(int argc, char** argv) {
   try {
     const auto done = run();
     if (done) return kExitOk;
-    steward::log_warn("steward_failed", done.error().text);
+    beeline::service::log_warn("steward_failed", done.error().text);
     return done.error().code == beeline::ErrorCode::kInvalid ? kExitUsage : kExitError;
   } catch (const std::exception& error) {
-    steward::log_warn("steward_failed", error.what());
+    beeline::service::log_warn("steward_failed", error.what());
     return kExitError;
   }
 }

@@ -10,9 +10,9 @@
 
 #include "src/os/clock.h"
 #include "src/os/uninterrupted.h"
+#include "src/service/log.h"
 #include "src/steward/answer.h"
 #include "src/steward/child_process.h"
-#include "src/steward/log.h"
 #include "src/steward/sleep.h"
 #include "src/steward/supervisor.h"
 
@@ -253,16 +253,17 @@ void Nursery::follow_policy(Child& child) {
     parts_.roster.save(child);
     parts_.launcher.release_process(child);
     parts_.alarms.set(Duty::kRestart, child.id, os::monotonic_ns() + verdict.pause_ns);
-    log_info("restart", fmt::format("{} (PID {}) ended ({}), restart {} of {} in {} s",
-                                    child.spec.name, child.pid, child.end->reason, child.attempts,
-                                    kMostRestarts, verdict.pause_ns / 1'000 / kMs));
+    service::log_info(
+        "restart", fmt::format("{} (PID {}) ended ({}), restart {} of {} in {} s", child.spec.name,
+                               child.pid, child.end->reason, child.attempts, kMostRestarts,
+                               verdict.pause_ns / 1'000 / kMs));
     return events_.restarting(child);
   }
   const bool is_loop = verdict.kind == Verdict::Kind::kCrashLoop;
   if (is_loop) {
     child.end->reason = "max restarts exceeded";
-    log_warn("crash_loop",
-             fmt::format("{} (PID {}): max restarts exceeded", child.spec.name, child.pid));
+    service::log_warn("crash_loop", fmt::format("{} (PID {}): max restarts exceeded",
+                                                child.spec.name, child.pid));
     tell_parent(child, verdict.attempts);
   }
   retire(child);
@@ -313,9 +314,10 @@ void Nursery::start_over(Child& child) {
   child.os_pid = os_pid;
   parts_.launcher.release_process(child);
   child.is_adopted = false;
-  log_info("start_over", fmt::format("{} (PID {}): its process was not released before the last "
-                                     "steward ended",
-                                     child.spec.name, child.pid));
+  service::log_info("start_over",
+                    fmt::format("{} (PID {}): its process was not released before the last "
+                                "steward ended",
+                                child.spec.name, child.pid));
   restart(child);
 }
 

@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "src/steward/json_fields.h"
+#include "src/service/json_fields.h"
+#include "src/service/json_request.h"
 #include "src/steward/restart.h"
 #include "src/steward/role.h"
 #include "src/steward/tier.h"
@@ -20,6 +21,7 @@ namespace beeline::steward {
 namespace {
 
 using Json = nlohmann::json;
+using service::JsonFields;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostRequestBytes = 256 << 10;
@@ -230,13 +232,11 @@ Result<HiveRequest> parse_request(std::string_view type, std::string_view payloa
     return fail(ErrorCode::kInvalid, fmt::format("{}: the request has {} bytes, at most {}", type,
                                                  payload.size(), most));
   }
-  const Json json = payload.empty() ? Json::object() : Json::parse(payload, nullptr, false);
-  if (json.is_discarded()) {
-    return fail(ErrorCode::kInvalid, fmt::format("{}: the request is no JSON", type));
-  }
-  JsonFields fields(std::string(type), json);
+  const auto json = service::parse_json_request(type, payload);
+  if (!json) return tl::unexpected(json.error());
+  JsonFields fields(std::string(type), *json);
   if (type == "hive.spawn") {
-    auto options = read_spawn(json);
+    auto options = read_spawn(*json);
     if (!options) return tl::unexpected(std::move(options.error()));
     return SpawnRequest{std::move(*options)};
   }

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 namespace beeline::steward {
 
@@ -25,14 +25,14 @@ void Roster::set_pid(Child& child, Pid pid) {
 }
 
 void Roster::save(const Child& child) {
-  if (auto saved = store_.save(child); !saved) log_warn("not_saved", saved.error().text);
+  if (auto saved = store_.save(child); !saved) service::log_warn("not_saved", saved.error().text);
 }
 
 void Roster::remove(std::int64_t id) {
   const auto found = children_.find(id);
   if (found == children_.end()) return;
   if (auto removed = store_.remove(found->second); !removed) {
-    log_warn("not_removed", removed.error().text);
+    service::log_warn("not_removed", removed.error().text);
   }
   by_pid_.erase(found->second.pid);
   children_.erase(found);

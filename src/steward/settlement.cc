@@ -11,8 +11,8 @@
 
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
+#include "src/service/log.h"
 #include "src/steward/child_process.h"
-#include "src/steward/log.h"
 
 namespace beeline::steward {
 
@@ -87,8 +87,8 @@ void Settlement::settle_running(Child& child) {
   if (found == held_.end()) {
     const bool runs = start_ticks_of(child.os_pid) == child.start_ticks;
     if (runs) (void)::kill(-child.os_pid, SIGKILL);
-    log_warn("end_unknown", fmt::format("{} (PID {}): the keeper does not know process {}",
-                                        child.spec.name, child.pid, child.os_pid));
+    service::log_warn("end_unknown", fmt::format("{} (PID {}): the keeper does not know process {}",
+                                                 child.spec.name, child.pid, child.os_pid));
     return parts_.nursery.hear_unknown_end(child);
   }
   KeeperLine::Word word = std::move(found->second);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "src/service/log.h"
 #include "src/steward/answer.h"
-#include "src/steward/log.h"
 #include "src/steward/request.h"
 #include "src/steward/spawn_checks.h"
 
@@ -151,18 +151,18 @@ void Spawns::hear_ready(Child& child) {
   if (child.restarts != 0 || child.request.word.empty()) return parts_.roster.save(child);
   const std::string answer = answer_of(child);
   if (auto saved = parts_.store.save_answered(&child, child.request, answer); !saved) {
-    log_warn("not_saved", saved.error().text);
+    service::log_warn("not_saved", saved.error().text);
   }
   answer_all(child, answer);
 }
 
 void Spawns::hear_failed(Child& child, const Error& error) {
-  if (child.request.word.empty()) return log_warn("not_started", error.text);
+  if (child.request.word.empty()) return service::log_warn("not_started", error.text);
   // The steward before this one may have ended between its answer and the end of its record.
   if (auto known = parts_.store.answer(child.request)) return answer_all(child, *known);
   const std::string answer = error_text(error);
   if (auto saved = parts_.store.save_answered(nullptr, child.request, answer); !saved) {
-    log_warn("not_saved", saved.error().text);
+    service::log_warn("not_saved", saved.error().text);
   }
   answer_all(child, answer);
 }

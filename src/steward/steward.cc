@@ -10,7 +10,7 @@
 
 #include "src/os/clock.h"
 #include "src/os/timer_fd.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 #include "src/steward/settlement.h"
 
 namespace beeline::steward {
@@ -168,8 +168,8 @@ void Steward::hear(const LifeEvent& event) {
       nursery_.hear_ready(event.pid);
       break;
     case LifeEvent::Kind::kEscalated:
-      log_warn("escalation",
-               fmt::format("from {} (PID {}): {}", event.name, event.pid, event.text));
+      service::log_warn("escalation",
+                        fmt::format("from {} (PID {}): {}", event.name, event.pid, event.text));
       break;
     case LifeEvent::Kind::kEnding:
       begin_end(/*has_keeper=*/true);
@@ -199,7 +199,7 @@ void Steward::hear_keeper() {
   for (;;) {
     auto word = base_.keeper.next();
     if (!word) {
-      if (word.error().code != ErrorCode::kClosed) log_warn("keeper", word.error().text);
+      if (word.error().code != ErrorCode::kClosed) service::log_warn("keeper", word.error().text);
       if (word.error().code == ErrorCode::kClosed && !is_ending_) {
         base_.watch.remove(base_.keeper.fd());
         begin_end(/*has_keeper=*/false);
@@ -234,7 +234,7 @@ void Steward::ask_for_list() {
   if (call) {
     list_call_ = *call;
   } else {
-    log_warn("no_list", call.error().text);
+    service::log_warn("no_list", call.error().text);
   }
 }
 
@@ -246,7 +246,7 @@ void Steward::hear_list() {
       family_.replace(*listed->agents);
       find_ready();
     } else {
-      log_warn("no_list", listed->agents.error().text);
+      service::log_warn("no_list", listed->agents.error().text);
     }
     desk_.go_on();
   }
@@ -281,7 +281,7 @@ void Steward::begin_end(bool has_keeper) {
   if (is_ending_) return;
   is_ending_ = true;
   desk_.close();
-  log_info("ending", "the hive ends, and all children with it");
+  service::log_info("ending", "the hive ends, and all children with it");
   alarms_.set(Duty::kEnd, 0, os::monotonic_ns() + kEndPatienceNs);
   kills_.start(1, "hive ended", [this, has_keeper](const std::vector<Pid>&) {
     letters_.run();
@@ -290,7 +290,7 @@ void Steward::begin_end(bool has_keeper) {
     std::error_code ignored;
     std::filesystem::remove_all(base_.directory, ignored);
     if (!has_keeper) return;
-    if (auto ended = base_.king.end(); !ended) log_warn("end", ended.error().text);
+    if (auto ended = base_.king.end(); !ended) service::log_warn("end", ended.error().text);
   });
 }
 

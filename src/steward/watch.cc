@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "src/os/error.h"
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 namespace beeline::steward {
 
@@ -29,7 +29,7 @@ void Watch::add(int fd, Source source, std::int64_t number) {
   event.data.u64 = std::uint64_t{static_cast<std::uint8_t>(source)} << kSourceShift |
                    static_cast<std::uint64_t>(number);
   if (::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return;
-  log_warn("not_watched", os::system_error("wait for a descriptor").text);
+  service::log_warn("not_watched", os::system_error("wait for a descriptor").text);
 }
 
 void Watch::remove(int fd) {

@@ -1,4 +1,4 @@
-#include "src/steward/log.h"
+#include "src/service/log.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "src/os/clock.h"
 #include "src/os/uninterrupted.h"
 
-namespace beeline::steward {
+namespace beeline::service {
 
 void log_line(std::string_view level, std::string_view event, std::string_view text) {
   constexpr std::size_t kMostBytes = 2000;
@@ -27,4 +27,4 @@ void log_line(std::string_view level, std::string_view event, std::string_view t
   (void)os::uninterrupted([&] { return ::write(STDERR_FILENO, line.data(), line.size()); });
 }
 
-}  // namespace beeline::steward
+}  // namespace beeline::service

@@ -1,14 +1,14 @@
 #pragma once
 
-// Lines in the log of the hive, which is the steward's stderr.
+// Lines in the log of a service, which is its stderr.
 
 #include <string>
 #include <string_view>
 
-namespace beeline::steward {
+namespace beeline::service {
 
-// Writes `ts=... level=... event=... text="..."` in one write. A line that cannot be written is
-// lost.
+// Writes `ts=... level=... pid=... event=... text="..."` in one write. A line that cannot be
+// written is lost.
 void log_line(std::string_view level, std::string_view event, std::string_view text);
 
 inline void log_info(std::string_view event, std::string_view text) {
@@ -18,4 +18,4 @@ inline void log_warn(std::string_view event, std::string_view text) {
   log_line("warn", event, text);
 }
 
-}  // namespace beeline::steward
+}  // namespace beeline::service

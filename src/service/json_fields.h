@@ -4,20 +4,27 @@
 // key that nobody read is one too.
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <beeline/result.h>
 
-namespace beeline::steward {
+#include "src/control/json_values.h"
 
+namespace beeline::service {
+
+// A read() is true if the key is there and fits.
 class JsonFields {
  public:
   // `what` is the object for people. The object outlives this one.
@@ -26,45 +33,62 @@ class JsonFields {
     if (!object_.is_object()) refuse("must be a JSON object");
   }
 
-  void read(const char* key, std::string& to) {
+  bool read(const char* key, std::string& to) {
     const auto* const found = find(key);
-    if (found == nullptr) return;
+    if (found == nullptr) return false;
     if (!found->is_string()) return refuse_value(key, "a text", *found);
     to = found->get<std::string>();
-    if (to.find('\0') != std::string::npos) refuse_value(key, "a text without NUL", *found);
+    if (to.find('\0') != std::string::npos) return refuse_value(key, "a text without NUL", *found);
+    return true;
   }
-  void read(const char* key, bool& to) {
+  // An object or a list counts as its JSON text.
+  bool read_any_text(const char* key, std::string& to) {
     const auto* const found = find(key);
-    if (found == nullptr) return;
+    if (found == nullptr || found->is_string()) return read(key, to);
+    if (!found->is_structured()) return refuse_value(key, "a text, an object or a list", *found);
+    to = found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return true;
+  }
+  bool read(const char* key, bool& to) {
+    const auto* const found = find(key);
+    if (found == nullptr) return false;
     if (!found->is_boolean()) return refuse_value(key, "true or false", *found);
     to = found->get<bool>();
+    return true;
   }
-  template <std::unsigned_integral Number>
-  void read(const char* key, Number& to, std::uint64_t least, std::uint64_t most) {
+  template <std::integral Number>
+  bool read(const char* key, Number& to, std::type_identity_t<Number> least,
+            std::type_identity_t<Number> most) {
     const auto* const found = find(key);
-    if (found == nullptr) return;
-    const bool fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= least &&
-                      found->get<std::uint64_t>() <= most;
-    if (!fits) return refuse_value(key, fmt::format("a number from {} to {}", least, most), *found);
-    to = static_cast<Number>(found->get<std::uint64_t>());
+    if (found == nullptr) return false;
+    Number number = 0;
+    const bool fits =
+        control::take_json_number(*found, number) && number >= least && number <= most;
+    if (!fits) {
+      return refuse_value(key, fmt::format("a number from {} to {}", least, most), *found);
+    }
+    to = number;
+    return true;
   }
-  void read(const char* key, std::vector<std::string>& to) {
+  bool read(const char* key, std::vector<std::string>& to) {
     const auto* const found = find(key);
-    if (found == nullptr) return;
+    if (found == nullptr) return false;
     if (!found->is_array()) return refuse_value(key, "a list of texts", *found);
     for (const auto& item : *found) {
       if (!item.is_string()) return refuse_value(key, "a list of texts", item);
       to.push_back(item.get<std::string>());
     }
+    return true;
   }
-  void read(const char* key, std::map<std::string, std::string>& to) {
+  bool read(const char* key, std::map<std::string, std::string>& to) {
     const auto* const found = find(key);
-    if (found == nullptr) return;
+    if (found == nullptr) return false;
     if (!found->is_object()) return refuse_value(key, "an object of texts", *found);
     for (const auto& [name, value] : found->items()) {
       if (!value.is_string()) return refuse_value(key, "an object of texts", value);
       to[name] = value.get<std::string>();
     }
+    return true;
   }
   // The value of a key that is read elsewhere; null if there is none.
   [[nodiscard]] const nlohmann::json* find(const char* key) {
@@ -75,26 +99,32 @@ class JsonFields {
   void require(const char* key) {
     if (find(key) == nullptr) refuse(fmt::format("\"{}\" is missing", key));
   }
-  void refuse(std::string_view text) {
+  bool refuse(std::string_view text) {
     if (error_.empty()) error_ = fmt::format("{}: {}", what_, text);
+    return false;
   }
   // Fails if a key was wrong, missing or unknown.
   [[nodiscard]] Result<void> finish() {
-    if (object_.is_object()) {
-      for (const auto& [key, value] : object_.items()) {
-        if (known_.contains(key)) continue;
-        refuse(fmt::format("unknown key \"{}\"; it knows {}", key, fmt::join(known_, ", ")));
-      }
-    }
+    if (error_.empty() && object_.is_object()) refuse_unknown_key();
     if (!error_.empty()) return fail(ErrorCode::kInvalid, error_);
     return {};
   }
 
  private:
-  void refuse_value(const char* key, std::string_view wanted, const nlohmann::json& found) {
-    constexpr std::size_t kMostShown = 40;
+  static constexpr std::size_t kMostShown = 40;
+
+  void refuse_unknown_key() {
+    for (const auto& [key, value] : object_.items()) {
+      if (known_.contains(key)) continue;
+      refuse(fmt::format("unknown key \"{}\"; it knows {}", key.substr(0, kMostShown),
+                         known_.empty() ? "none" : fmt::format("{}", fmt::join(known_, ", "))));
+      return;
+    }
+  }
+  bool refuse_value(const char* key, std::string_view wanted, const nlohmann::json& found) {
     const auto shown = found.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    refuse(fmt::format("\"{}\" must be {}, it is {}", key, wanted, shown.substr(0, kMostShown)));
+    return refuse(
+        fmt::format("\"{}\" must be {}, it is {}", key, wanted, shown.substr(0, kMostShown)));
   }
 
   std::string what_;
@@ -103,4 +133,4 @@ class JsonFields {
   std::string error_{};
 };
 
-}  // namespace beeline::steward
+}  // namespace beeline::service
