@@ -42,6 +42,9 @@ struct RequestTag {
   std::string word{};
 };
 
+// The reason of an end that an agent or an operator asked for.
+inline constexpr const char* kKilledReason = "killed";
+
 struct Child {
   std::int64_t id = 0;  // its row in the store
   Pid pid = 0;          // 0: not reserved yet
@@ -70,6 +73,11 @@ struct Child {
   std::int64_t started_unix_ns = 0;
   std::int64_t ended_unix_ns = 0;
   std::optional<ChildExit> end{};  // of its last life
+
+  // It has ended because somebody asked for that.
+  [[nodiscard]] bool was_killed() const {
+    return phase == Phase::kEnded && end_reason == kKilledReason;
+  }
 };
 
 }  // namespace beeline::steward

@@ -148,11 +148,10 @@ void Desk::handle(const Caller& caller, const KillRequest& request, Message mess
   }
   const Child* const child = parts_.roster.find_pid(*target);
   // The first delivery of this request may have ended it.
-  const bool was_ended = message.redelivered() && child != nullptr &&
-                         child->phase == Phase::kEnded && child->end_reason == "killed";
+  const bool was_ended = message.redelivered() && child != nullptr && child->was_killed();
   message.defer();
   auto held = std::make_shared<Message>(std::move(message));
-  parts_.kills.start(*target, "killed",
+  parts_.kills.start(*target, kKilledReason,
                      [this, held, was_ended, pid = *target](std::vector<Pid> ended) {
                        if (was_ended) ended.push_back(pid);
                        parts_.letters.answer(std::move(*held), killed_text(ended));

@@ -88,9 +88,13 @@ bool Spawns::is_ending(Pid pid) const {
 std::uint32_t Spawns::count_children(Pid pid) const {
   std::uint32_t count = 0;
   for (const Pid each : parts_.family.children_of(pid)) {
-    // Commands come and go, and a list may name an agent that was forgotten meanwhile.
+    // Commands come and go, and a list may name an agent that was forgotten meanwhile. A child that
+    // was killed on request has left its place; one that ended by itself keeps it until it is
+    // forgotten.
     const Member* const member = parts_.family.find(each);
-    if (!member->is_temporary && member->state != State::kDead) ++count;
+    const Child* const child = parts_.roster.find_pid(each);
+    const bool was_killed = child != nullptr && child->was_killed();
+    if (!member->is_temporary && member->state != State::kDead && !was_killed) ++count;
   }
   return count;
 }

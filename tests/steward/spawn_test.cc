@@ -104,6 +104,10 @@ TEST_F(Spawn, ARefusedSpawnStartsNothing) {
   EXPECT_NE(text_of(options).find("has 1 children, max is 1"), std::string::npos);
   for (const auto* const name : {"twin", "small", "first"}) EXPECT_EQ(ask(name, "hello"), "hello");
   EXPECT_EQ(ledger().size(), 3U);
+  // A child that was killed has left its place.
+  EXPECT_TRUE(processes().kill("first"));
+  EXPECT_EQ(text_of(options), "");
+  EXPECT_EQ(ask("second", "hello"), "hello");
 }
 
 TEST_F(Spawn, AKeyStartsOneChildAndRepeatsTheAnswer) {
