@@ -148,16 +148,9 @@ class StewardChaos : public testing::Test {
   [[nodiscard]] static int often(int count) {
     return beeline::test::is_soak() ? 10 * count : count;
   }
-  // 0 if there is none just now. A child that waits for its release looks like its steward, and is
-  // adopted by the keeper; so the keeper's word counts.
+  // 0 if there is none just now.
   [[nodiscard]] pid_t steward() const {
-    constexpr std::string_view kWord = "event=steward_started process=";
-    const std::string log = hive_.log();
-    const auto at = log.rfind(kWord);
-    if (at == std::string::npos) return 0;
-    const pid_t process = std::atoi(log.c_str() + at + kWord.size());
-    const std::vector<pid_t> running = children_of(hive_.keeper());
-    return std::ranges::find(running, process) == running.end() ? 0 : process;
+    return beeline::test::steward_of(hive_.keeper(), hive_.log());
   }
   [[nodiscard]] pid_t coordinator() const {
     for (const pid_t process : children_of(hive_.keeper())) {
