@@ -4,7 +4,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 # For packages that leave this machine, such as a Python wheel. Debian has no archive of fmt, so it
-# is compiled into each source. The archives of the steward's libraries go into its program.
+# is compiled into each source. The archives of SQLite and yaml-cpp go into the programs.
 option(BEELINE_SELF_CONTAINED "Programs need no shared library but those of the GNU C library" OFF)
 if(BEELINE_SELF_CONTAINED)
   find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
@@ -13,7 +13,7 @@ if(BEELINE_SELF_CONTAINED)
   target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
   target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
   add_link_options(-static-libstdc++ -static-libgcc)
-  if(BEELINE_STEWARD)
+  if(BEELINE_STEWARD OR BEELINE_BUFFER)
     find_library(SQLite3_LIBRARY libsqlite3.a REQUIRED)
     find_library(YAML_CPP_ARCHIVE libyaml-cpp.a REQUIRED)
     mark_as_advanced(YAML_CPP_ARCHIVE)

@@ -26,7 +26,7 @@ CPP_FOLDERS = ("shm/", "src/", "bindings/", "tools/", "bench/", "tests/")
 # The message path: nothing may touch its memory but through the names of shm/atomic.h.
 SEGMENT_FOLDERS = ("shm/", "src/wake/", "src/send/", "src/receive/")
 # Folders in which threads of one process may share a plain atomic.
-IN_PROCESS_FOLDERS = ("src/agent/", "src/c/", "bindings/", "tests/", "bench/")
+IN_PROCESS_FOLDERS = ("src/agent/", "src/buffer/", "src/c/", "bindings/", "tests/", "bench/")
 ATOMIC_HEADER = "shm/atomic.h"
 
 STD = r"<[a-z_]+>"
@@ -69,6 +69,24 @@ ALLOWED_INCLUDES = (
             OWN % "src/os",
             OWN % "src/service",
             OWN % "src/steward",
+            OWN % "src/yaml",
+        ),
+    ),
+    (
+        "src/buffer/",
+        (
+            STD,
+            SYSTEM,
+            r"<boost/lockfree/spsc_queue\.hpp>",
+            r"<fmt/format\.h>",
+            r"<nlohmann/json\.hpp>",
+            r"<tl/expected\.hpp>",
+            r"<beeline/[^>]+>",
+            # The rules for texts.
+            r'"src/control/names\.h"',
+            OWN % "src/buffer",
+            OWN % "src/os",
+            OWN % "src/service",
             OWN % "src/yaml",
         ),
     ),
