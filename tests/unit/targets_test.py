@@ -65,6 +65,10 @@ def spawned(children):
     return {"children": children} | times
 
 
+def buffered(what, ratio, **more):
+    return {"what": what, "store": "beeline", "ratio": ratio, "us": {"p50": 1.0, "p99": 2.0}} | more
+
+
 # The figures that a hive of 1,000 and its idle agents have.
 SCALE = {
     "agents": 1000,
@@ -91,7 +95,7 @@ class Targets(unittest.TestCase):
 
     def test_without_rows_nothing_is_measured_and_nothing_reached(self):
         rows = target_rows({})
-        self.assertEqual(len(rows), 32)
+        self.assertEqual(len(rows), 35)
         for row in rows:
             self.assertEqual(row["result"], "not measured")
             self.assertNotIn("reached", row)
@@ -222,6 +226,11 @@ class Targets(unittest.TestCase):
                 folder("memory", "workers", workers=8, raw_tasks_per_s=1000),
             ],
             "spawn": [spawned(children) for children in (1, 200)],
+            "buffer": [
+                buffered("commit", 1.3, raw_us={"p50": 1.0}),
+                buffered("rate", 10.0, senders=16, sqlite_per_s=100.0),
+                buffered("take", 1.3, rows=1_000_000, first_us={"p50": 1.0}),
+            ],
             "peers": [beside(*kind, better=False, **compared) for kind in kinds],
         }
         for row in target_rows(rows):
