@@ -16,6 +16,9 @@
 #include "tools/beeline/process_verbs.h"
 #include "tools/beeline/usage.h"
 #include "tools/beeline/verbs.h"
+#ifdef BEELINE_HAS_BUFFER
+#include "tools/beeline/buffer_verbs.h"
+#endif
 #ifdef BEELINE_HAS_SPOOL
 #include "tools/beeline/spool_verbs.h"
 #endif
@@ -85,6 +88,9 @@ int run(int argc, char** argv) {
   add_reply_verb(app, context);
   add_letters_verbs(app, context);
   add_history_verbs(app, context);
+#ifdef BEELINE_HAS_BUFFER
+  add_buffer_verbs(app, context);
+#endif
 #ifdef BEELINE_HAS_SPOOL
   add_spool_verbs(app, context);
 #endif
