@@ -24,6 +24,7 @@
  */
 
 #include <beeline/c/agent.h>
+#include <beeline/c/buffer.h>
 #include <beeline/c/hive.h>
 #include <beeline/c/loop.h>
 #include <beeline/c/message.h>

@@ -433,6 +433,7 @@ int main(int count, char** words) {
   OK(beeline_send_control(boss, worker, "end", BEELINE_TEXT, NULL, 0, NULL, NULL));
   use_tasks(boss, worker);
   use_processes(boss);
+  use_buffer(boss);
   bid_farewell(boss, process);
   return 0;
 }

@@ -23,6 +23,8 @@ static inline int same(const void* bytes, size_t length, const char* text) {
   return length == strlen(text) && memcmp(bytes, text, length) == 0;
 }
 
+/* Uses every function of a durable buffer. */
+void use_buffer(beeline_agent* boss);
 /* Uses every function of a task folder. */
 void use_spool(void);
 /* Uses every function about processes. The child that is spawned calls be_child(). */
