@@ -217,7 +217,7 @@ def test_other_threads_and_loops_use_an_attached_exchange(start: Start) -> None:
         async def main() -> list[Any]:
             exchange.register(C)
             exchange.send(C, B, "from a thread")
-            assert await exchange.sync() >= 1
+            await exchange.sync()  # run() of the other loop may have sent it already
             await until(lambda: exchange.receive(C, B))
             mail = exchange.pop_mail(C, B)
             assert mail is not None and exchange.pop_mail(C, B) is None

@@ -71,6 +71,6 @@ def test_the_notebook_runs_in_a_loop(hive: Hive, capsys: pytest.CaptureFixture[s
 
 
 def test_all_examples_are_run() -> None:
-    others = ("hive_", "exchange_", "spool_")  # with tests of their own
+    others = ("buffer_", "hive_", "exchange_", "spool_")  # with tests of their own
     files = {file.stem for file in EXAMPLES.glob("*.py") if not file.stem.startswith(others)}
     assert files == {*PROGRAMS, "children", "worker", "notebook"}

@@ -143,10 +143,11 @@ class Ask:
         if refused is None:
             return found
         words = refused if isinstance(refused, dict) else {}
-        raise _error_of(str(words.get("code", "")), str(words.get("text", refused)))
+        raise error_of(str(words.get("code", "")), str(words.get("text", refused)))
 
 
-def _error_of(code: str, text: str) -> Exception:
+def error_of(code: str, text: str) -> Exception:
+    """The exception for a word of a service."""
     if code == "timeout":
         return TimeoutError(text)
     return OF_WORD.get(code, ProtocolError)(text)
