@@ -12,6 +12,9 @@
 #include "bench/throughput.h"
 #include "bench/together.h"
 #include "bench/wake.h"
+#ifdef BEELINE_HAS_BUFFER
+#include "bench/buffer.h"
+#endif
 #ifdef BEELINE_HAS_SPOOL
 #include "bench/spool.h"
 #endif
@@ -39,6 +42,9 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
 #endif
 #ifdef BEELINE_HAS_STEWARD
   all.push_back(make_spawn());
+#endif
+#ifdef BEELINE_HAS_BUFFER
+  all.push_back(make_buffer());
 #endif
   all.push_back(peers::make_peers());
   return all;

@@ -39,17 +39,21 @@ void add_footer(CLI::App& command, const std::string& text) {
 }
 
 Flags& Flags::add_run(CLI::App& command, double seconds) {
-  seconds_ = seconds;
   command
       .add_option("--pin", pin_,
                   "CPUs of the processes, like 0,1; the last one is shared by those that remain")
       ->type_name("CPU,...")
       ->delimiter(',')
       ->expected(1, static_cast<int>(kMostMembers));
+  return add_seconds(command, seconds).add_json(command);
+}
+
+Flags& Flags::add_seconds(CLI::App& command, double seconds) {
+  seconds_ = seconds;
   command.add_option("--seconds", seconds_, "Measuring time of each row")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
-  return add_json(command);
+  return *this;
 }
 
 Flags& Flags::add_json(CLI::App& command) {

@@ -21,6 +21,8 @@ class Flags {
 
   // --json.
   Flags& add_json(CLI::App& command);
+  // --seconds, by default `seconds`.
+  Flags& add_seconds(CLI::App& command, double seconds);
   // --pin, --seconds (by default `seconds`), --json.
   Flags& add_run(CLI::App& command, double seconds);
   // --attempts, for a test with a limit before and after each row.

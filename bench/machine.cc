@@ -1,8 +1,10 @@
 #include "bench/machine.h"
 
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <fstream>
 #include <string>
 
@@ -61,6 +63,25 @@ Row machine_json() {
           {"compiler", compiler()},
           {"load", first_line("/proc/loadavg")},
           {"beeline", std::string(kVersion)}};
+}
+
+std::string file_system_of(const std::string& dir) {
+  struct statfs found {};
+  if (::statfs(dir.c_str(), &found) != 0) return "unknown";
+  switch (static_cast<std::uint32_t>(found.f_type)) {
+    case 0x01021994:
+      return "tmpfs";
+    case 0xEF53:
+      return "ext4";
+    case 0x58465342:
+      return "xfs";
+    case 0x9123683E:
+      return "btrfs";
+    case 0x794C7630:
+      return "overlay";
+    default:
+      return fmt::format("{:x}", static_cast<std::uint32_t>(found.f_type));
+  }
 }
 
 }  // namespace beeline::bench

@@ -45,6 +45,7 @@ struct Board {
   Histogram late;    // for messages that were due at a fixed time
   Histogram copies;  // bare copies, if the limit is memory: see time_copies()
   std::uint64_t messages = 0;
+  std::array<std::uint64_t, kMostMembers> counts{};  // messages of each side, if all sides send
   std::int64_t elapsed_ns = 0;
   Windows windows;  // for messages that were timed together
   std::uint64_t clock_ns = 0;

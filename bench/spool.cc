@@ -1,7 +1,5 @@
 #include "bench/spool.h"
 
-#include <sys/vfs.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "bench/histogram.h"
+#include "bench/machine.h"
 #include "bench/pair.h"
 #include "bench/spool_box.h"
 #include "bench/spool_crew.h"
@@ -29,25 +28,6 @@ struct Site {
   std::string place;  // "memory", "disk", or the directory that was named
   std::string dir;
 };
-
-std::string file_system_of(const std::string& dir) {
-  struct statfs found {};
-  if (::statfs(dir.c_str(), &found) != 0) return "unknown";
-  switch (static_cast<std::uint32_t>(found.f_type)) {
-    case 0x01021994:
-      return "tmpfs";
-    case 0xEF53:
-      return "ext4";
-    case 0x58465342:
-      return "xfs";
-    case 0x9123683E:
-      return "btrfs";
-    case 0x794C7630:
-      return "overlay";
-    default:
-      return fmt::format("{:x}", static_cast<std::uint32_t>(found.f_type));
-  }
-}
 
 // A step of the library and its bare system calls.
 struct StepTimes {

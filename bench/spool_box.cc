@@ -1,14 +1,8 @@
 #include "bench/spool_box.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "src/os/error.h"
 
 namespace beeline::bench {
 namespace {
@@ -22,24 +16,16 @@ tl::unexpected<Error> as_error(const spool::Failure& failure) {
 }  // namespace
 
 Result<SpoolBox> SpoolBox::create(const std::string& place) {
-  std::string dir = place + "/beeline-bench-spool-XXXXXX";
-  if (::mkdtemp(dir.data()) == nullptr) return os::system_failure("mkdtemp " + dir);
-  auto raw = RawSpool::create(dir + "/raw");
+  auto folder = ScratchFolder::create(place, "spool");
+  if (!folder) return tl::unexpected(folder.error());
+  auto raw = RawSpool::create(folder->path() + "/raw");
   if (!raw) return tl::unexpected(raw.error());
-  return SpoolBox(std::move(dir), std::move(*raw));
-}
-
-SpoolBox::SpoolBox(SpoolBox&& other) noexcept
-    : dir_(std::exchange(other.dir_, {})), raw_(std::move(other.raw_)) {}
-
-SpoolBox::~SpoolBox() {
-  std::error_code ignored;
-  if (!dir_.empty()) std::filesystem::remove_all(dir_, ignored);
+  return SpoolBox(std::move(*folder), std::move(*raw));
 }
 
 Result<spool::Spool> SpoolBox::open() const {
   spool::Options options;
-  options.dir = dir_ + "/spool";
+  options.dir = folder_.path() + "/spool";
   auto spool = spool::Spool::open(options);
   if (!spool) return as_error(spool.error());
   return std::move(*spool);

@@ -8,6 +8,7 @@
 #include <beeline/result.h>
 #include <beeline/spool.h>
 
+#include "bench/scratch_folder.h"
 #include "bench/spool_raw.h"
 
 namespace beeline::bench {
@@ -18,9 +19,6 @@ class SpoolBox {
  public:
   // Below the directory `place`. Errors: kSystem.
   [[nodiscard]] static Result<SpoolBox> create(const std::string& place);
-  SpoolBox(SpoolBox&& other) noexcept;
-  SpoolBox& operator=(SpoolBox&&) = delete;
-  ~SpoolBox();
 
   [[nodiscard]] RawSpool& raw() { return raw_; }
   // A Spool of its own. Errors: kSystem.
@@ -43,9 +41,9 @@ class SpoolBox {
   [[nodiscard]] static Result<void> complete(spool::Claim& claim, spool::Completion completion);
 
  private:
-  SpoolBox(std::string dir, RawSpool raw) : dir_(std::move(dir)), raw_(std::move(raw)) {}
+  SpoolBox(ScratchFolder folder, RawSpool raw) : folder_(std::move(folder)), raw_(std::move(raw)) {}
 
-  std::string dir_;
+  ScratchFolder folder_;
   RawSpool raw_;
 };
 

@@ -215,6 +215,25 @@ def of_spawns():
     yield Target(name, AT_MOST, None, "", "spawn", many, at("/ratio"), **raw)
 
 
+def of_buffers():
+    disk = {"limit": at("/raw_us/p50"), "limit_unit": " us"}
+    p99 = over(at("/us/p99"), at("/raw_us/p50"))
+    name, values = "buffer: commit, over a bare sync", {"what": "commit", "store": "beeline"}
+    yield Target(name, AT_MOST, 1.3, "", "buffer", values, at("/ratio"), high=p99, **disk)
+    sqlite = at("/sqlite_per_s")
+    ends = (over(at(f"/round_per_s/{end}"), sqlite) for end in ("min", "max"))
+    spread = dict(zip(("low", "high"), ends, strict=True))
+    spread |= {"limit": sqlite, "limit_unit": "/s"}
+    name, values = "buffer: 16 senders, times SQLite", {"what": "rate", "store": "beeline"}
+    values |= {"senders": 16}
+    yield Target(name, AT_LEAST, 10.0, "", "buffer", values, at("/ratio"), **spread)
+    first = {"limit": at("/first_us/p50"), "limit_unit": " us"}
+    # "Costs the same as out of 1,000" has no number: this one is ours.
+    name, values = "buffer: a batch out of 1,000,000 over 1,000 (1.3: ours)", {"what": "take"}
+    values |= {"rows": 1_000_000}
+    yield Target(name, AT_MOST, 1.3, "", "buffer", values, at("/ratio"), **first)
+
+
 TARGETS = [
     *of_round_trips(),
     *of_streams(),
@@ -222,6 +241,7 @@ TARGETS = [
     *of_hives(),
     *of_task_folders(),
     *of_spawns(),
+    *of_buffers(),
 ]
 
 

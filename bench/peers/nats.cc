@@ -10,6 +10,7 @@
 
 #include "bench/peers/driver.h"
 #include "bench/peers/registry.h"
+#include "bench/peers/servers.h"
 
 namespace beeline::bench::peers {
 namespace {
@@ -90,22 +91,6 @@ class Nats::Port : public PortBase {
   std::vector<char> own_;
 };
 
-Result<Server> start_nats() {
-  // Any free port; the output names it.
-  auto server = Server::start(
-      "nats-server",
-      [](const std::string&) {
-        return std::vector<std::string>{"--addr", "127.0.0.1", "--port", "-1"};
-      },
-      "Server is ready");
-  if (!server) return server;
-  const std::string place = server->word_behind("client connections on");
-  if (place.empty()) return fail(ErrorCode::kSystem, "nats-server named no port");
-  server->address = "nats://" + place;
-  server->version = "nats-server " + server->word_behind("Version:");
-  return server;
-}
-
 }  // namespace
 
 PeerEntry nats_entry() {
@@ -115,7 +100,7 @@ PeerEntry nats_entry() {
           true,
           measure_peer<Nats>,
           [] { return std::string("cnats ") + ::nats_GetVersion(); },
-          start_nats};
+          [] { return start_nats_server({}); }};
 }
 
 }  // namespace beeline::bench::peers

@@ -1,31 +1,20 @@
 // Redis: PUBLISH and SUBSCRIBE with hiredis over a Unix socket, without writes to disk. In a stream
 // 64 commands go in one write and their answers are read together (pipelining).
 
-#include <hiredis/hiredis.h>
-
 #include <array>
-#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/peers/driver.h"
+#include "bench/peers/redis_context.h"
 #include "bench/peers/registry.h"
+#include "bench/peers/servers.h"
 
 namespace beeline::bench::peers {
 namespace {
 
 constexpr int kPipelined = 64;
-
-struct FreeContext {
-  void operator()(redisContext* context) const { ::redisFree(context); }
-};
-using Context = std::unique_ptr<redisContext, FreeContext>;
-
-struct FreeReply {
-  void operator()(redisReply* reply) const { ::freeReplyObject(reply); }
-};
-using Reply = std::unique_ptr<redisReply, FreeReply>;
 
 class Redis {
  public:
@@ -122,23 +111,6 @@ class Redis::Port : public PortBase {
   int unanswered_ = 0;
 };
 
-Result<Server> start_redis() {
-  std::string address;
-  auto server = Server::start(
-      "redis-server",
-      [&](const std::string& place) {
-        address = place + "/redis.sock";
-        return std::vector<std::string>{
-            "--port", "0",   "--unixsocket", address, "--save",       "",  "--appendonly", "no",
-            "--dir",  place, "--daemonize",  "no",    "--supervised", "no"};
-      },
-      "ready to accept connections at");
-  if (!server) return server;
-  server->address = address;
-  server->version = "redis-server " + server->word_behind("Redis version=");
-  return server;
-}
-
 }  // namespace
 
 PeerEntry redis_entry() {
@@ -149,7 +121,7 @@ PeerEntry redis_entry() {
       true,
       measure_peer<Redis>,
       [] { return fmt::format("hiredis {}.{}.{}", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH); },
-      start_redis};
+      [] { return start_redis_server({}); }};
 }
 
 }  // namespace beeline::bench::peers

@@ -20,6 +20,7 @@ json at_full_scale(json row) {
   if (row.at("test") == "scale") set("/agents", 1000);
   if (row.at("test") == "idle") set("/agents", 50);
   if (row.value("peer", "") == "pipe") set("/peer", "iceoryx");
+  if (row.value("what", "") == "take") set("/rows", 1'000'000);
   set("/limit_rtt_ns/p50", 100);
   set("/ratio_to_beeline", 1.0);
   set("/clock_ns/p50", 0);
@@ -61,6 +62,9 @@ TEST_F(BenchTargets, are_read_from_the_rows_of_the_measurements) {
 #ifdef BEELINE_HAS_STEWARD
   measure_all({"spawn", "--runs", "2", "--children", "200", "--rounds", "1"});
 #endif
+#ifdef BEELINE_HAS_BUFFER
+  measure({"buffer", "--rounds", "1", "--runs", "3", "--rows", "300,600"});
+#endif
   measure({"peers", "--only", "pipe", "--test", "throughput,fanin", "--size", "64", "--attempts",
            once});
   measure({"peers", "--only", "pipe", "--test", "fill", "--attempts", once});
@@ -76,6 +80,9 @@ TEST_F(BenchTargets, are_read_from_the_rows_of_the_measurements) {
 #endif
 #ifndef BEELINE_HAS_STEWARD
     if (contains(line, "spawn of")) continue;
+#endif
+#ifndef BEELINE_HAS_BUFFER
+    if (contains(line, "buffer: ")) continue;
 #endif
     EXPECT_FALSE(contains(line, "not measured")) << line;
     EXPECT_FALSE(contains(line, "no figure")) << line;

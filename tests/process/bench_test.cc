@@ -303,6 +303,39 @@ TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
   EXPECT_EQ(found.value("agents", 0), 3);
 }
 
+#ifdef BEELINE_HAS_BUFFER
+TEST_F(BenchTest, BufferStandsBesideTheDiskAndOtherStores) {
+  const auto found = rows({"buffer", "--dir", folder_, "--senders", "3", "--rounds", "1", "--runs",
+                           "2", "--rows", "300,200", "--seconds", "0.05"});
+  std::string story;
+  for (const json& row : found) {
+    story += row.value("what", "") + ' ' + row.value("store", "") + ", ";
+    if (row.contains("skipped")) {
+      EXPECT_TRUE(row.at("store") == "redis streams" || row.at("store") == "nats jetstream") << row;
+      continue;
+    }
+    expect_positive(row, {"/ratio"});
+    if (row.at("what") == "take") {
+      expect_positive(row,
+                      {"/us/p50", "/us/p99", "/rows", "/count", "/commit_us/p50", "/first_us/p50"});
+      continue;
+    }
+    expect_all(row, {"/promise"});
+    if (row.at("what") == "commit") {
+      expect_positive(row, {"/us/p50", "/us/p99", "/bytes", "/count", "/raw_us/p50"});
+    }
+    if (row.at("what") == "rate") {
+      expect_all(row, {"/version", "/round_per_s/min", "/round_per_s/max"});
+      expect_positive(row, {"/per_s", "/sqlite_per_s", "/senders"});
+    }
+  }
+  EXPECT_EQ(story,
+            "commit write and fdatasync, commit sqlite, commit beeline, rate sqlite, rate sqlite, "
+            "rate beeline, rate redis streams, rate nats jetstream, take beeline, take beeline, ");
+  EXPECT_EQ(run({"beeline-bench", "buffer", "--dir", in_folder("none")}).code, 2);
+}
+#endif
+
 #ifdef BEELINE_HAS_SPOOL
 TEST_F(BenchTest, SpoolHasEachStepBesideItsRawCalls) {
   const auto found =
@@ -339,8 +372,9 @@ TEST_F(BenchTest, TablesNameTheColumnsOfEachTest) {
   const std::vector<std::string> expected{"limit",      "latency",  "throughput", "fanin",
                                           "fanout",     "together", "wake",       "inbox",
                                           "primitives", "scale",    "idle",       "peers"};
-  std::erase(names, "spool");  // only programs with the task folder have it
-  std::erase(names, "spawn");  // only programs with the steward have it
+  std::erase(names, "buffer");  // only programs with the durable buffer have it
+  std::erase(names, "spool");   // only programs with the task folder have it
+  std::erase(names, "spawn");   // only programs with the steward have it
   EXPECT_EQ(names, expected);
 }
 
