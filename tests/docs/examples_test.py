@@ -90,6 +90,19 @@ class ExamplesTest(unittest.TestCase):
             self.assertIn(f'"id": "{task}"', worker.communicate(timeout=60)[0])
             self.assertTrue(pathlib.Path(folder, "outbox", task + "_result.json").exists())
 
+    @unittest.skipUnless(scratch.has_verb(BUILD, "buffer"), "without the buffer")
+    def test_a_main_agent_gets_what_was_put(self):
+        keeper = self.start("beeline", "buffer", "run", "--db", "buffer.db")
+        put = self.start("build/bin/examples/buffer", "put", "mail", "one", "two")
+        self.assertEqual(put.communicate(timeout=60)[0], "1\n2\n")
+        main = self.start("build/bin/examples/buffer", "work")
+        lines = [main.stdout.readline() for _ in range(2)]
+        self.assertEqual(lines, ["mail: one\n", "mail: two\n"])
+        keeper.send_signal(signal.SIGTERM)
+        self.assertEqual(keeper.wait(timeout=60), 0)
+        self.beeline("down")
+        self.assertEqual(main.wait(timeout=60), 0)
+
     def test_a_worker_in_c_counts_lines(self):
         worker = self.start("build/bin/examples/c-worker", "counter")
         self.wait_for_agent("counter")
@@ -120,6 +133,7 @@ class ExamplesTest(unittest.TestCase):
         for page, examples, count in (
             ("event-loops", ["loop.cc"], 1),
             ("execute", ["execute.cc"], 2),
+            ("buffer", ["buffer.cc"], 1),
             ("spool", ["spool.cc"], 1),
             ("c", ["worker.c", "children.c", "spool.c"], 3),
         ):

@@ -20,6 +20,7 @@ import scratch
 
 DOCUMENTS = (
     "README.md",
+    "docs/buffer.md",
     "docs/history.md",
     "docs/python.md",
     "docs/exchange.md",

@@ -8,6 +8,13 @@ import subprocess
 import tempfile
 
 
+def has_verb(build, verb):
+    """Whether this build of `beeline` has the verb; a build may be without a room."""
+    words = [str(pathlib.Path(build, "bin", "beeline")), verb, "--help"]
+    said = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    return f"Usage: beeline {verb} " in said
+
+
 @contextlib.contextmanager
 def hive(source, build):
     """Yields a folder that looks like a built tree, and the environment of a hive of its own."""
