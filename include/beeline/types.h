@@ -255,7 +255,8 @@ struct WaitOptions {
 };
 
 /// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never
-/// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU no agent spins.
+/// spins for a message; `kSpin` never sleeps and burns a CPU. A sender that finds no space tries
+/// for 10 us before it sleeps, whatever the mode. With one usable CPU no agent spins or tries.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 
 /// Order in which an inbox delivers: by rank that ages, by rank alone, or as sent. Equal messages

@@ -248,6 +248,12 @@ void Sender::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
     deadlines_.token = Deadlines::kNever;
     return;
   }
+  // No try brings the next token sooner.
+  const bool may_try = deadlines_.token == Deadlines::kNever;
+  if (may_try && sleeper_.waiter().try_briefly(deadline.time_since_epoch().count(), attempt)) {
+    deadlines_.token = Deadlines::kNever;
+    return;
+  }
   const auto want = [&](bool wanted) {
     const auto lock = life_.lock_send();
     send::OutLink* link = links_.link_of(to);

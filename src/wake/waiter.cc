@@ -18,9 +18,9 @@ namespace {
 constexpr std::int64_t kFirstWait = 2'000'000;
 constexpr std::int64_t kSmallestWindow = 1'000;
 
-// With one CPU the peer cannot publish while we spin.
+// With one CPU the peer can do nothing while we spin.
 WaitPolicy usable(WaitPolicy policy) {
-  if (os::usable_cpus() < 2) policy.spin_ns = 0;
+  if (os::usable_cpus() < 2) policy.spin_ns = policy.try_ns = 0;
   return policy;
 }
 

@@ -11,6 +11,7 @@
 // another user could move a sleeper from our futex to one of its own, so an agent with such a peer
 // uses no futex.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -22,6 +23,7 @@ namespace beeline::wake {
 
 struct WaitPolicy {
   std::int64_t spin_ns = 20'000;  // longest spin; 0 = none
+  std::int64_t try_ns = 10'000;   // a sender tries so long for space; 0 = not at all
   bool never_sleep = false;       // spin for ever
   bool short_first_wait = true;  // off only in tests, which would not see a missing fence otherwise
 };
@@ -79,6 +81,18 @@ class Waiter {
       if (found) adapt(true);
       return found;
     }
+    return false;
+  }
+  // Tries for a moment before a wait for space. A receiver that is at work makes space soon; a
+  // sleep would cost both a wake-up for each lane that is full. False: wait.
+  template <typename Try>
+  [[nodiscard]] bool try_briefly(std::int64_t deadline_ns, Try&& attempt) {
+    if (policy_.try_ns == 0) return false;
+    const std::int64_t end = std::min(os::monotonic_ns() + policy_.try_ns, deadline_ns);
+    do {
+      if (attempt()) return true;
+      pause();
+    } while (os::monotonic_ns() < end);
     return false;
   }
   // True if waits may spin.

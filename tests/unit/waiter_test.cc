@@ -74,6 +74,31 @@ TEST_F(WaiterTest, ADeadlineThatHasPassedEndsTheWaitWithALastLook) {
   EXPECT_EQ(page_.sleeps.relaxed_load(), 0U);
 }
 
+TEST_F(WaiterTest, ATryForSpaceThatSucceedsAnnouncesNoSleep) {
+  Waiter trying(page_, bells_, {.spin_ns = 0, .try_ns = kLongest});
+  int tries = 0;
+  EXPECT_TRUE(trying.try_briefly(kNever, [&] { return ++tries == 3; }));
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(said(), shm::Sleep::kAwake);
+}
+
+TEST_F(WaiterTest, ATryForSpaceEndsWithItsTimeOrTheDeadline) {
+  int tries = 0;
+  const auto fail = [&] {
+    ++tries;
+    return false;
+  };
+  EXPECT_FALSE(waiter_.try_briefly(kNever, fail));
+  EXPECT_GE(tries, 1);
+  tries = 0;
+  Waiter trying(page_, bells_, {.spin_ns = 0, .try_ns = kLongest});
+  EXPECT_FALSE(trying.try_briefly(0, fail));
+  EXPECT_EQ(tries, 1);
+  Waiter never(page_, bells_, {.spin_ns = 0, .try_ns = 0});
+  EXPECT_FALSE(never.try_briefly(kNever, fail));
+  EXPECT_EQ(tries, 1);
+}
+
 TEST_F(WaiterTest, ASpinLooksAtOnceWhereAGlanceSaysSo) {
   Waiter spinning(page_, bells_, {.never_sleep = true});
   int looks = 0;
