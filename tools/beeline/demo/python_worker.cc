@@ -14,7 +14,7 @@
 namespace beeline::cli::demo {
 namespace {
 
-constexpr std::chrono::nanoseconds kProbeTime = std::chrono::seconds(5);
+constexpr std::chrono::nanoseconds kProbeTime = std::chrono::seconds(30);
 
 // Below the folder of this program: in the build tree, in a wheel, installed.
 constexpr const char* kPlaces[] = {"../python", "../..", "../lib/python3/dist-packages"};
