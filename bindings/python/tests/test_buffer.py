@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -42,6 +43,16 @@ class Keeper:
 
     def start(self) -> None:
         self._process = subprocess.Popen(self._words)
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WNOWAIT)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def end(self, signal: int = signal.SIGTERM) -> int:
         assert self._process is not None
@@ -86,6 +97,24 @@ async def test_a_batch_is_put_pulled_and_ended(
     assert seen == [("telegram", "main", "ann", 10), ("mail", "bob", "", 500)]
     assert await store.acknowledge(batch.id) is False
     assert await store.tasks() == []
+
+
+# A buffer that finds the end of a batch and a later request together hears the end first.
+async def test_the_end_of_a_batch_counts_before_a_later_request(
+    keeper: Keeper, aio_agent: AioAgentFactory
+) -> None:
+    main = await aio_agent("main")
+    await main.wait_for("buffer", timeout=PATIENCE)
+    store = buffer.Buffer(main)
+    for number in range(5):
+        await store.put("mail", f"letter {number}")
+        await store.next()
+        batch = store.read(await main.receive(type=buffer.BATCH))
+        with keeper.stopped():
+            batch.message.done()
+            asked = asyncio.ensure_future(store.acknowledge(batch.id))
+            await asyncio.sleep(0)  # it is sent
+        assert await asked is False
 
 
 # C-11: the batch of a main agent that was killed comes again, flagged.

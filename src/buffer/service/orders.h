@@ -36,8 +36,10 @@ class Orders {
   // Takes the answers that are there.
   void hear();
 
-  // False: take no messages before hear() has made room.
-  [[nodiscard]] bool has_room() const { return waiting_.empty() && bytes_ < kMostBytes; }
+  // False: take no messages before hear() has made room. `more` bytes were taken and not given yet.
+  [[nodiscard]] bool has_room(std::size_t more = 0) const {
+    return waiting_.empty() && bytes_ + more < kMostBytes;
+  }
   [[nodiscard]] bool is_idle() const { return open_.empty(); }
 
  private:

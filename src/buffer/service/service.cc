@@ -15,7 +15,7 @@
 namespace beeline::buffer {
 namespace {
 
-constexpr int kMostMessages = 256;
+constexpr std::size_t kMostMessages = 256;
 constexpr std::chrono::seconds kAnswerPatience(2);
 constexpr std::chrono::seconds kLeavePatience(1);
 constexpr std::uint32_t kInboxCapacity = 16'384;
@@ -91,6 +91,9 @@ Service::End Service::run() {
     const bool took = take_messages();
     if (!took) take_late_answers();
     hear_alarms();
+    // Only a poll hears acknowledgements, and one that was sent before a request counts before it.
+    if (took) (void)agent_.loop().poll();
+    handle_taken();
     const Readiness found = agent_.loop().poll();
     if (found.ended || (found.notices && has_shut_down())) return End::kHiveDown;
     if (found.peers != 0) {
@@ -117,14 +120,19 @@ void Service::take_late_answers() {
 }
 
 bool Service::take_messages() {
-  int taken = 0;
-  while (taken < kMostMessages && !is_stopping_ && orders_.has_room()) {
+  std::size_t bytes = 0;
+  while (taken_.size() < kMostMessages && !is_stopping_ && orders_.has_room(bytes)) {
     auto message = agent_.try_receive();
     if (!message) break;
-    ++taken;
-    desk_.take(std::move(*message));
+    bytes += message->payload().size();
+    taken_.push_back(std::move(*message));
   }
-  return taken != 0;
+  return !taken_.empty();
+}
+
+void Service::handle_taken() {
+  for (Lease& lease : taken_) desk_.take(std::move(lease));
+  taken_.clear();
 }
 
 void Service::hear_alarms() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <beeline/agent.h>
 #include <beeline/result.h>
@@ -43,7 +44,9 @@ class Service {
   Service(Agent agent, Store store, std::unique_ptr<Writer> writer, Config config,
           std::string hive_start, int stop_fd);
   [[nodiscard]] Result<void> recover();
+  // Takes messages that wait, without handling them. True if there were any.
   [[nodiscard]] bool take_messages();
+  void handle_taken();
   void take_late_answers();
   void hear_alarms();
   [[nodiscard]] bool has_shut_down();
@@ -66,6 +69,7 @@ class Service {
   Runs runs_;
   Chores chores_;
   Desk desk_;
+  std::vector<Lease> taken_{};
   bool has_answers_ = true;  // of the writer
   bool is_stopping_ = false;
   Deadline end_patience_{};  // for answers that find no room
