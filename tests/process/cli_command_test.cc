@@ -148,7 +148,7 @@ TEST_F(CliCommand, OneThatTakesTooLongIsEndedAndItsAskerTold) {
 }
 
 TEST_F(CliCommand, OneThatHasEndedByItselfIsAnsweredThoughReplyIsStoppedMeanwhile) {
-  Program service(reply("echo $$ >$TMPDIR/pid; echo yes"));
+  Program service(reply("echo $$ >$TMPDIR/new; mv $TMPDIR/new $TMPDIR/pid; echo yes"));
   wait_for_agent("worker");
   service.signal(SIGSTOP);
   Program asker(with_program({"request", "worker", "?"}));
