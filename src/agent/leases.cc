@@ -75,7 +75,12 @@ void Leases::done(shm::EntryIndex entry, std::string_view reply, AckStatus how) 
   if (receiver_.entry(entry).header.reply_to == 0) sender_.prefetch_next_slot();
   if (end_lease(entry)) [[unlikely]]
     return done_told(entry, reply, how);
-  receiver_.done(entry);
+  // A user that waits outside of the library drains nothing before it does.
+  if (sleeper_.is_armed()) [[unlikely]] {
+    receiver_.done(entry);
+  } else {
+    receiver_.done_of_many(entry);
+  }
   sleeper_.offer_room();
   sleeper_.show_activity();
 }

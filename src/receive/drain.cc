@@ -43,6 +43,7 @@ Drain::Drain(Entries& entries, Intake& intake, CancelOrders& orders, LaneTurns& 
       fifo_(entries.control().policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo)) {}
 
 bool Drain::turn(Reach reach) {
+  entries_.rings().ring_stamped();
   InLinks& links = entries_.links();
   bool taken = !turns_.nobody_waits() && serve_queue();
   const std::size_t active = std::min(links.looked_at(), kActiveLinks);
@@ -84,6 +85,7 @@ bool Drain::drain_urgent() {
 }
 
 bool Drain::all() {
+  entries_.rings().ring_stamped();
   InLinks& links = entries_.links();
   intake_.forget_lack_of_room();
   links.count_visits(links.looked_at());

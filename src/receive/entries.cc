@@ -28,6 +28,14 @@ shm::EntryIndex Entries::find_dead(std::uint64_t id) const {
   return shm::kNoEntry;
 }
 
+void Entries::done(shm::EntryIndex at) {
+  const shm::RowIndex row = entry(at).word().row;
+  shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+  home_->inbox().done(at, stamp);
+  if (stamp != nullptr) rings_.ring_for_space(*links_.of_row(row));
+  links_.unrefer(row);
+}
+
 void Entries::purge_dead(shm::EntryIndex at) {
   const shm::RowIndex row = entry(at).word().row;
   shm::Atomic<std::uint64_t>* stamp = stamp_word(at);

@@ -82,12 +82,19 @@ class Entries {
   // ---- The end of an entry ----
   // Finishes a lease.
   void done(shm::EntryIndex at);
+  // The same for one of many: a sender that waits for its slab may be left to a later call. The
+  // caller drains before it blocks.
+  void done_of_many(shm::EntryIndex at);
   // Lets a dead letter go.
   void purge_dead(shm::EntryIndex at);
   // Lets go of a copy of somebody else's message. REQUIRES: it is leased.
   void drop_copy(shm::EntryIndex at);
 
  private:
+  // Payloads up to this size lie in classes of more than kStampsPerFence slabs.
+  static constexpr std::uint32_t kManySlabsBytes = 8U << 10;
+  static_assert(shm::slab_classes({})[2].count > kStampsPerFence);
+
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
@@ -110,14 +117,18 @@ class Entries {
   if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
 }
 
-[[gnu::always_inline]] inline void Entries::done(shm::EntryIndex at) {
+[[gnu::always_inline]] inline void Entries::done_of_many(shm::EntryIndex at) {
   const shm::Entry& finished = entry(at);
   const shm::RowIndex row = finished.word().row;
+  const std::uint32_t length = finished.header.length;
   shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
-  home_->inbox().done(at, stamp);
-  // A sender may wait for a slab as it waits for a slot.
-  if (stamp != nullptr) rings_.ring_for_space(*links_.of_row(row));
+  shm::Inbox& inbox = home_->inbox();
+  inbox.done(at, stamp);
   links_.unrefer(row);
+  if (stamp == nullptr) return;
+  // A sender may wait for a slab as it waits for a slot.
+  const bool has_more = inbox.queued() + inbox.leased() != 0;
+  rings_.ring_after_stamp(*links_.of_row(row), has_more && length <= kManySlabsBytes);
 }
 
 }  // namespace beeline::receive

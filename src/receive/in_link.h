@@ -110,6 +110,9 @@ class InLink : public LaneReader {
   // It found no room in the table; its turn comes.
   [[nodiscard]] bool is_queued() const { return queued_; }
   void set_queued(bool queued) { queued_ = queued; }
+  // A slab of it was stamped, and no fence has followed yet; see SpaceRings.
+  [[nodiscard]] bool is_stamped() const { return stamped_; }
+  void set_stamped(bool stamped) { stamped_ = stamped; }
   // Its place in the table of links; see InLinks.
   [[nodiscard]] std::size_t place() const { return place_; }
   void set_place(std::size_t place) { place_ = place; }
@@ -165,6 +168,7 @@ class InLink : public LaneReader {
   bool held_back_ = false;
   bool queued_ = false;
   bool fading_ = false;
+  bool stamped_ = false;
   shm::RowIndex row_ = shm::kNoRow;
   std::uint32_t live_ = 0;
   std::uint64_t received_ = 0;

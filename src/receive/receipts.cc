@@ -18,4 +18,15 @@ void SpaceRings::ring_for_space(InLink& link) {
   link.ring_owner(os::coarse_ns());
 }
 
+// One fence for all of them.
+void SpaceRings::ring_all_stamped() {
+  shm::full_fence();  // SYNC(link.space): as above
+  unfenced_ = unfenced_stamps_ = 0;
+  for (InLink* const link : stamped_) {
+    link->set_stamped(false);
+    if (link->view().control().space.relaxed_load() != 0) link->ring_owner(os::coarse_ns());
+  }
+  stamped_.clear();
+}
+
 }  // namespace beeline::receive

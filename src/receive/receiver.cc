@@ -21,6 +21,7 @@ InLink& Receiver::add(std::unique_ptr<InLink> link) {
 
 bool Receiver::remove(InLink& link) {
   if (link.live() != 0) return false;  // their row would become another link's
+  entries_.rings().ring_stamped();
   const shm::Home& home = entries_.table();
   shm::close_row(home.control(), home.row(link.row()));
   entries_.home().note_vacant(link.row());

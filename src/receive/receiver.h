@@ -98,7 +98,9 @@ class Receiver {
   [[nodiscard]] shm::EntryIndex take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
   // ---- Finish a lease ----
-  [[gnu::always_inline]] void done(shm::EntryIndex at) { entries_.done(at); }
+  void done(shm::EntryIndex at) { entries_.done(at); }
+  // See Entries.
+  [[gnu::always_inline]] void done_of_many(shm::EntryIndex at) { entries_.done_of_many(at); }
   void requeue(shm::EntryIndex at, shm::Cost cost = shm::Cost::kAttempt) {
     kept_.requeue(at, cost);
   }

@@ -156,6 +156,16 @@ struct Receiver {
     shm::full_fence();  // SpaceRings::ring_for_space
     if (in.control().space.relaxed_load() != 0) (void)wake::ring(bell, 0);
   }
+  // shm::stamp, then SpaceRings::ring_after_stamp where more messages are there
+  void finish(shm::SlabIndex slab, std::uint64_t generation) {
+    shm::stamp(own.stamp(bank, slab), generation);
+    if (in.control().space.relaxed_load() != 0) ring_stamped();
+  }
+  // SpaceRings::ring_all_stamped
+  void ring_stamped() {
+    shm::full_fence();  // SpaceRings::ring_all_stamped
+    if (in.control().space.relaxed_load() != 0) (void)wake::ring(bell, 0);
+  }
   // Drain::next_in_order
   [[nodiscard]] shm::Lane next_in_order() const {
     bool normal = has_message(shm::Lane::kNormal);

@@ -153,6 +153,39 @@ Scenario space(const char* name, bool is_armed) {
   return scenario;
 }
 
+// The sender waits for a slab. The receiver finishes two of its messages one after the other and
+// has one fence for both, before it drains.
+Scenario space_of_slabs() {
+  Scenario scenario("space-slabs", "2 slabs",
+                    "a sender that waits for a slab is rung when one is finished");
+  scenario.set_up = [] {
+    fresh_meeting(2);
+    Sender& own = *meeting.sender;
+    own.slabs.set_allocated(0, 2);
+    for (int i = 0; i < 2; ++i) own.slabs.mark_out(own.slabs.take(0));
+    meeting.receiver->ensure_stamps();
+  };
+  scenario.threads = {
+      {"sender",
+       [] {
+         Sender& own = *meeting.sender;
+         own.want_space(true);
+         sleep_until(status_a(), kEventA, [&own] {
+           return own.find_stamps() && own.slabs.collect(0, own.opposite, own.bank) != 0;
+         });
+         own.want_space(false);
+       }},
+      {"receiver",
+       [] {
+         for (std::uint32_t slab = 0; slab < 2; ++slab) {
+           meeting.receiver->finish(shm::SlabIndex(slab), 1);
+         }
+         meeting.receiver->ring_stamped();
+       }},
+  };
+  return scenario;
+}
+
 }  // namespace
 
 void add_wake_scenarios(Scenarios& all, Depth depth) {
@@ -160,6 +193,7 @@ void add_wake_scenarios(Scenarios& all, Depth depth) {
   all.push_back(killed_before_ring());
   all.push_back(space("space", false));
   all.push_back(space("space-armed", true));
+  all.push_back(space_of_slabs());
   if (depth == Depth::kLong) all.push_back(sleeping("sleep-4", 4));
 }
 

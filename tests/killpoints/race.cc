@@ -11,11 +11,15 @@ namespace {
 
 constexpr wake::WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
 
-// A lane that is full, or one that is empty and a message for it.
+// A lane that is full, a leased message in a slab, or an empty lane and a message for it.
+std::string_view start_of(Race::About about) {
+  if (about == Race::About::kSpace) return "send-full/empty";
+  return about == Race::About::kSlab ? "done-slab/empty" : "send-inline/empty";
+}
+
 std::unique_ptr<Rig> arrange_for(const Race& race) {
-  const bool is_full = race.about == Race::About::kSpace;
   const auto found = std::find_if(scenarios().begin(), scenarios().end(), [&](const Scenario& one) {
-    return one.name == (is_full ? "send-full/empty" : "send-inline/empty");
+    return one.name == start_of(race.about);
   });
   if (found == scenarios().end()) throw RigError{"the scenario that a race begins with has gone"};
   return arrange(*found);
@@ -30,6 +34,8 @@ const std::vector<Race>& races() {
       {"sleep/receiver-stands", About::kMessage, true},
       {"space/sender-stands", About::kSpace, true},
       {"space/receiver-stands", About::kSpace, false},
+      {"slab/sender-stands", About::kSlab, true},
+      {"slab/receiver-stands", About::kSlab, false},
       {"turn/sender-stands", About::kTurn, false},
       {"turn/successor-stands", About::kTurn, true},
   };
@@ -45,6 +51,10 @@ Meeting::Meeting(const Race& race)
       sleeper_(&rig_->world.receiver()) {
   hang_bell();
   if (race_.about == Race::About::kTurn) make_successor();
+  if (race_.about == Race::About::kSlab) {  // the receiver has another message
+    rig_->send({});
+    rig_->drain();
+  }
 }
 
 shm::StatusPage& Meeting::page() {
@@ -83,7 +93,7 @@ void Meeting::make_successor() {
 }
 
 Image Meeting::image() {
-  const bool is_sender = (race_.about == Race::About::kSpace) == race_.sleeper_stands;
+  const bool is_sender = sender_sleeps() == race_.sleeper_stands;
   Image image = is_sender ? rig_->sender().image() : sleeper_->image();
   if (race_.sleeper_stands) image.add(reinterpret_cast<std::byte*>(&page()), sizeof(page()));
   return image;
@@ -106,10 +116,11 @@ void Meeting::quiet(bool was_rung) {
 
 void Meeting::sleep() {
   waiter_.fall_asleep();
-  if (race_.about == Race::About::kSpace) {
+  if (sender_sleeps()) {
     send::OutLink& link = *rig_->sender().out;
     send::SendPath::want_space(link, send::SpaceFor::kWait, true);
-    was_seen_ = link.has_space(shm::Lane::kNormal, false);
+    was_seen_ = race_.about == Race::About::kSpace ? link.has_space(shm::Lane::kNormal, false)
+                                                   : link.collect_slabs(0);
   } else {
     was_seen_ = !sleeper_->receiver->all_empty();
   }
@@ -123,6 +134,10 @@ void Meeting::bring() {
       rig_->outcome = rig_->post(*rig_->planned.back());
       return;
     case Race::About::kSpace:
+      (void)rig_->receiver().drain_turn();
+      return;
+    case Race::About::kSlab:
+      rig_->receiver().done_of_many(rig_->at);
       (void)rig_->receiver().drain_turn();
       return;
     case Race::About::kTurn:

@@ -19,6 +19,7 @@ struct Race {
   enum class About : std::uint8_t {
     kMessage,  // the receiver sleeps, the sender sends
     kSpace,    // the sender sleeps, the receiver makes room in its lane
+    kSlab,     // the sender sleeps, the receiver finishes a slab and then drains
     kTurn,     // the successor sleeps; the sender has sent without a ring, and learns of its bell
   };
   std::string name;  // the event/the end that stands still
@@ -47,6 +48,9 @@ class Meeting {
   void quiet(bool was_rung);
 
  private:
+  [[nodiscard]] bool sender_sleeps() const {
+    return race_.about == Race::About::kSpace || race_.about == Race::About::kSlab;
+  }
   [[nodiscard]] shm::StatusPage& page();
   void hang_bell();
   void make_successor();

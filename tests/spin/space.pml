@@ -1,7 +1,8 @@
 /* Back-pressure with both ends asleep: Sender::wait_for_space() (src/agent/sender.cc) over
    Waiter::wait() (src/wake/waiter.h), SendPath::check(), publish() and want_space()
-   (src/send/send_path.cc), Drain::drain(), commit(), done(), ring_for_space() and
-   ring_sometimes() (src/receive), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).
+   (src/send/send_path.cc), Drain::drain(), commit(), done(), ring_for_space(), ring_sometimes(),
+   ring_after_stamp() and ring_stamped() (src/receive), end_life() and Hive::ring_peers()
+   (src/control/death.cc, hive.cc).
 
    Modelled    two agents that send to each other and wait for space, both with one thread. Each has
                the store buffer of x86-TSO: slots, receipts, space word and status word leave it in
@@ -15,6 +16,9 @@
                without it, every ring is made, and more messages can be searched.
                With -DUNFENCED=n most messages come alone in their lane: of n receipts one has a
                fence (SpaceRings::ring_sometimes()), and lanes have n slots. One less is a mutant.
+               With -DSTAMPS=n and -DSLABS only the last of n stamps has a fence
+               (SpaceRings::ring_after_stamp()), and a drain makes up for the others. The code also
+               has one after the last message that an agent holds.
    No time     nothing ends a block but a ring. A deadline ends a wait only where the design says
                that nothing else can: both agents wait, and neither can drain or give back any more.
    Faults      kill of agent 1 at any step.
@@ -22,8 +26,8 @@
                its peer is dead, and has taken all that its peer has published.
 
    Exhaustive: 992,793 states; with -DSLABS 311,687; with -DTABLE=1 -DMESSAGES=3, where tables fill
-   up, 2,606,038; with -DUNFENCED=3 -DMESSAGES=5 -DANSWERS=1 2,722,042; with -DREMEMBER and -DSLABS
-   1,846,998, and -DTABLE=1 8,539,710. */
+   up, 2,606,038; with -DUNFENCED=3 -DMESSAGES=5 -DANSWERS=1 2,722,042; with -DSLABS -DSTAMPS=2
+   -DSLOTS=2 -DMESSAGES=3 2,557,886; with -DREMEMBER and -DSLABS 1,846,998, and -DTABLE=1 8,539,710. */
 
 #ifndef MESSAGES
 #define MESSAGES 2
@@ -63,6 +67,11 @@ bool gone[2];     /* directory word, the coordinator's */
 chan stores[2] = [4] of { mtype, byte };
 
 bool kill_one, one_is_dead;
+#ifdef STAMPS
+byte sent_by[2];   /* messages */
+#define sent sent_by[me]
+#define LACKS_SPACE(i) (sent_by[i] - receipt[1 - i] >= SLOTS)
+#endif
 byte held[2];      /* entries in use */
 byte taken[2];     /* position in the peer's lane */
 bool settled[2];   /* everything is sent, or the peer is dead */
@@ -70,7 +79,9 @@ bool in_wait[2];   /* blocked while it waits for space */
 byte word[2];      /* the status word of its peer as it was loaded */
 byte for_slot[2], for_space[2];  /* Bell::rung of the one rung for a slot, and for space */
 
-#ifdef SLABS
+#ifdef STAMPS
+#define NEITHER_CAN_HELP (held[0] > 0 && held[1] > 0 && LACKS_SPACE(0) && LACKS_SPACE(1))
+#elif defined(SLABS)
 #define NEITHER_CAN_HELP (held[0] > 0 && held[1] > 0)
 #else
 #define NEITHER_CAN_HELP (held[0] == TABLE && held[1] == TABLE)
@@ -177,9 +188,44 @@ inline give_back_one() {
 }
 #endif
 
+#ifdef STAMPS
+#ifdef MUTANT_NO_STAMP_FENCE
+#define STAMP_FENCE skip
+#else
+#define STAMP_FENCE FENCE
+#endif
+
+/* SpaceRings::ring_after_stamp(). */
+inline give_back_stamp() {
+  stores[me] ! RECEIPT, finished;
+  atomic {
+    unstamped++;
+    if
+    :: space[PEER] || unstamped == STAMPS -> unstamped = 0; wanted = true
+    :: else
+    fi
+  }
+  if
+  :: wanted -> STAMP_FENCE; wanted = space[PEER]; ring_if_wanted()
+  :: else
+  fi
+}
+
+/* SpaceRings::ring_stamped(). */
+inline ring_stamped() {
+  if
+  :: unstamped != 0 -> unstamped = 0; STAMP_FENCE; wanted = space[PEER]; ring_if_wanted()
+  :: else
+  fi
+}
+#endif
+
 /* Receiver::drain_all(): one message; `found` says that there was one and room for it. With UNFENCED
    Receiver::take_alone() too. */
 inline drain() {
+#if defined(STAMPS) && !defined(MUTANT_STAMPS_LEFT_AT_DRAIN)
+  ring_stamped();
+#endif
   found = false;
   if
 #ifdef UNFENCED
@@ -199,7 +245,9 @@ inline drain() {
 /* Receiver::take() and done(). */
 inline finish_one() {
   atomic { held[me] > 0 -> held[me]--; finished++ }
-#if defined(SLABS) && !defined(MUTANT_NO_RING_AT_DONE)
+#if defined(STAMPS)
+  ; give_back_stamp()
+#elif defined(SLABS) && !defined(MUTANT_NO_RING_AT_DONE)
   ; give_back(finished)
 #elif defined(SLABS)
   ; stores[me] ! RECEIPT, finished
@@ -228,9 +276,15 @@ inline attempt() {
 }
 
 proctype agent(byte me) {
-  byte sent, finished, result;
+#ifndef STAMPS
+  byte sent;
+#endif
+  byte finished, result;
 #ifdef UNFENCED
   byte unfenced;
+#endif
+#ifdef STAMPS
+  byte unstamped;
 #endif
   bool found, wanted;
   {
