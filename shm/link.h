@@ -3,7 +3,7 @@
 // reader read-only.
 //
 //   page 0   header | control | receipt banks | urgent lane (16 slots by default)
-//   page 1   normal lane (128 slots by default)        <- end of the first extent
+//   page 1   normal lane (256 slots by default)        <- end of the first extent
 //            strings   255 x 32 bytes                  <- allocated with the first interned string
 //            stamps    one row of 256 words per bank   <- allocated when the opposite has slabs
 //            slabs     nine size classes               <- allocated slab by slab
@@ -35,7 +35,7 @@ inline constexpr std::size_t kBanks = 4;  // incarnations of the peer that may s
                                           // ours
 inline constexpr std::uint32_t kMaxStrings = 255;
 inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
-inline constexpr std::uint32_t kDefaultNormalSlots = 128;
+inline constexpr std::uint32_t kDefaultNormalSlots = 256;
 inline constexpr std::uint32_t kDefaultUrgentSlots = 16;
 inline constexpr std::uint64_t kDefaultMaxPayload = 64ULL << 20;
 inline constexpr std::uint64_t kMinMaxPayload = 64ULL << 10;
@@ -206,7 +206,7 @@ struct LinkLayout {
     return stamps + bank * kStampRowBytes;
   }
 };
-static_assert(LinkLayout(LinkContract{}).first_extent == 5 * kPage);
+static_assert(LinkLayout(LinkContract{}).first_extent == 9 * kPage);
 static_assert(LinkLayout(LinkContract{}).slabs[0] % kPage == 0);
 static_assert(slab_classes({.max_payload_bytes = kMaxMaxPayload}).back().first_window + 2 ==
               kMaxWindows);

@@ -311,7 +311,7 @@ struct AttachOptions {
   std::chrono::nanoseconds retry_pause{0};
   std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
                                 ///< beyond it fails, a message from beyond it is a dead letter
-  std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two, 65536
+  std::uint32_t normal_slots = 256;     ///< of each link that this agent opens; power of two, 65536
                                         ///< at most
   std::uint32_t urgent_slots = 16;      ///< of each link too; the last quarter is for control
                                         ///< messages, so with 1 nothing is kept for them, and 2 is

@@ -204,7 +204,8 @@ BEELINE_ROLE(reader) {
       os::yield();
     }
     bank.cursors[0].publish(4);
-    while (!shm::is_published(villain.shown().slot(shm::Lane::kNormal, 131), 131)) {
+    constexpr std::uint64_t kNextRound = shm::kDefaultNormalSlots + 3;
+    while (!shm::is_published(villain.shown().slot(shm::Lane::kNormal, kNextRound), kNextRound)) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim believes no receipt";
       os::yield();
     }

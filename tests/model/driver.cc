@@ -136,7 +136,7 @@ void Driver::set_up(std::mt19937_64& random) {
     seat.agent.task = random() % 6 == 0;
     seat.agent.capacity = kCapacities[random() % kCapacities.size()];
     seat.agent.max_attempts = 1 + static_cast<std::uint32_t>(random() % 4);
-    seat.agent.normal_slots = random() % 3 == 0 ? 16 : 128;
+    seat.agent.normal_slots = random() % 3 == 0 ? 16 : 256;
     seat.agent.urgent_slots = 16;
     join(seat);
     if (testing::Test::HasFailure()) return;

@@ -289,23 +289,23 @@ TEST_F(CliMessage, ACommandThatFailsLeavesADeadLetter) {
 TEST_F(CliMessage, ACommandRunsOnceThoughItsReplyFindsNoRoom) {
   Program worker(with_program({"reply", "worker", "--command", "echo run >>$TMPDIR/runs; cat"}));
   wait_for_agent("worker");
-  // The asker is away before the replies come; a lane holds 128 of them.
+  // The asker is away before the replies come; a lane holds 256 of them.
   std::string lines;
-  for (int i = 0; i < 200; ++i) lines += std::to_string(i) + '\n';
+  for (int i = 0; i < 400; ++i) lines += std::to_string(i) + '\n';
   (void)good({"send", "worker", "-", "--lines", "--as", "asker", "--keep", "--timeout", "60s"},
              lines);
   const auto ended = [](const json& inbox) {
     return inbox.at("done").get<int>() + inbox.at("dead").get<int>() +
            inbox.at("purged").get<int>();
   };
-  while (ended(good_json({"info", "worker"}).at("inbox")) != 200) ::usleep(20'000);
+  while (ended(good_json({"info", "worker"}).at("inbox")) != 400) ::usleep(20'000);
   worker.signal(SIGTERM);
   const Outcome outcome = worker.wait();
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(contains(outcome.err, "its reply was not sent to \"pid ")) << outcome.err;
   EXPECT_TRUE(contains(outcome.err, "full")) << outcome.err;
   std::ifstream runs(folder_ + "/runs");
-  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 200);
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 400);
 }
 
 TEST_F(CliMessage, ASignalEndsACommandAndASecondOneKillsIt) {

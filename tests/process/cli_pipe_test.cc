@@ -179,7 +179,7 @@ TEST_F(CliPipe, SendCarriesTheFieldsOfItsOptions) {
   const json all = sender.good({{"do", "broadcast"}, {"body", "to all"}});
   EXPECT_EQ(all.at("targets").at(0).at("name"), "taker");
   EXPECT_EQ(taker.receive().at("id"), all.at("id"));
-  // Its lane takes 128 messages.
+  // Its lane takes 256 messages.
   int full = 0;
   for (int i = 0; full == 0 && i < 10'000; ++i) {
     if (!sender.call({{"do", "send"}, {"to", "taker"}}).at("ok")) full = i;

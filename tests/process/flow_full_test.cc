@@ -118,7 +118,7 @@ TEST_P(FlowFull, ASenderThatNeverWaitsSeesTheSpaceThatTheReceiverMakes) {
   troupe().start("slow_receiver");
   ASSERT_TRUE(shared.attached.await(1, patience()));
   Numbered numbers(*agent, peer_of(*agent, "slow"));
-  EXPECT_EQ(numbers.fill(), 128U);
+  EXPECT_EQ(numbers.fill(), 256U);
   shared.expected.store(1000);
   shared.take.raise();
   shared.drain.raise();
@@ -190,7 +190,7 @@ TEST_P(FlowFull, AFullInboxStopsSendersButLetsCriticalMessagesIn) {
   troupe().start("slow_receiver");
   ASSERT_TRUE(shared.attached.await(1, patience()));
   Numbered numbers(*agent, peer_of(*agent, "slow"));
-  EXPECT_EQ(numbers.fill(), 128U);
+  EXPECT_EQ(numbers.fill(), 256U);
   shared.drain.raise();
   ASSERT_TRUE(shared.drained.await(1, patience()));
   EXPECT_EQ(shared.queued.load(), 60U) << "64 entries, one in sixteen for critical messages";

@@ -50,7 +50,7 @@ static inline void beeline_attach_options_init(beeline_attach_options* options) 
   options->inbox_capacity = 4096;
   options->max_attempts = 3;
   options->max_hops = 32;
-  options->normal_slots = 128;
+  options->normal_slots = 256;
   options->urgent_slots = 16;
 }
 

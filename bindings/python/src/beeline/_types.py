@@ -134,7 +134,7 @@ class AttachOptions(TypedDict, total=False):
     order: "aged" (default), "strict" or "fifo". aging_factor: ranks per second, 0.1.
     inbox_capacity: 4096 messages. max_attempts: 3 deliveries. retry_pause: 0.
     max_hops: 32. max_payload_bytes: 0 is the limit of the hive.
-    normal_slots, urgent_slots: 128 and 16 for each link.
+    normal_slots, urgent_slots: 256 and 16 for each link.
     send_rate, send_burst, receive_rate, receive_burst: 0 is no limit.
     start_coordinator: True. raise_fd_limit: True; a program with select() says False.
     control_timeout: the longest wait for the coordinator in one control call, 2.0.
