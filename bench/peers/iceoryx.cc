@@ -74,7 +74,7 @@ class Topics::Port : public PortBase {
   bool listen() {
     if (!place().receives()) return true;
     iox::popo::SubscriberOptions options;
-    if (size() > 4096) options.queueCapacity = kFewLargeChunks;
+    if (size() >= 4096) options.queueCapacity = kFewLargeChunks;
     options.queueFullPolicy = iox::popo::QueueFullPolicy::BLOCK_PRODUCER;
     in_.emplace(topic(place().in()), options);
     if (!what().sleeps()) return true;

@@ -26,9 +26,9 @@ constexpr auto kPeerTests = {PeerTest::kLatency, PeerTest::kWake, PeerTest::kThr
 
 constexpr auto kPeersFooter =
     "docs/peers.md tells how each of them is run. What is not installed is skipped and named;\n"
-    "`scripts/setup bench` installs them. Payloads are written and read at both ends.\n"
+    "`scripts/setup bench` installs all but Aeron. Payloads are written and read at both ends.\n"
     "Without --size: 64, 1K, 64K and 1M for latency and wake, 64 and 1K for throughput, 64 for\n"
-    "fanin, 1M for fill, where they are written and read whole.";
+    "fanin, 1K, 4K and 1M for fill, where they are written and read whole.";
 
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
@@ -48,8 +48,8 @@ bool is_chosen(const std::vector<std::string>& list, std::string_view name) {
 }
 
 std::vector<WaitMode> modes_of(PeerTest test) {
-  // Filled payloads are large: neighbours with a server, of which none polls, would let it queue
-  // more than the memory holds.
+  // Filled payloads may be large: neighbours with a server, of which none polls, would let it
+  // queue more than the memory holds.
   if (test == PeerTest::kFill) return {WaitMode::kSpin};
   if (test == PeerTest::kLatency) return {WaitMode::kSpin};
   if (test == PeerTest::kWake) return {WaitMode::kSleep};
@@ -58,7 +58,7 @@ std::vector<WaitMode> modes_of(PeerTest test) {
 
 std::vector<std::uint64_t> default_sizes(PeerTest test) {
   if (test == PeerTest::kFanin) return {64};
-  if (test == PeerTest::kFill) return {1 << 20};
+  if (test == PeerTest::kFill) return {1024, 4096, 1 << 20};
   if (test == PeerTest::kThroughput) return {64, 1024};
   return {64, 1024, 64 << 10, 1 << 20};
 }

@@ -16,6 +16,13 @@ namespace {
 }
 
 // Each is 1 or 0: whether CMake found the library.
+#if BEELINE_PEER_AERON
+PeerEntry make_aeron() { return aeron_entry(); }
+#else
+PeerEntry make_aeron() {
+  return missing("aeron", "Aeron's C client and media driver, which are not in Debian,");
+}
+#endif
 #if BEELINE_PEER_ICEORYX
 PeerEntry make_iceoryx() { return iceoryx_entry(); }
 #else
@@ -45,10 +52,10 @@ PeerEntry make_nats() { return missing("nats", "libnats-dev nats-server"); }
 }  // namespace
 
 std::span<const PeerEntry> peer_entries() {
-  static const std::array all{beeline_entry(),     boost_ring_entry(), make_iceoryx(),
-                              boost_queue_entry(), pipe_entry(),       posix_queue_entry(),
-                              unix_socket_entry(), make_zeromq(),      make_nng(),
-                              make_redis(),        make_nats()};
+  static const std::array all{beeline_entry(),     boost_ring_entry(),  make_aeron(),
+                              make_iceoryx(),      boost_queue_entry(), pipe_entry(),
+                              posix_queue_entry(), unix_socket_entry(), make_zeromq(),
+                              make_nng(),          make_redis(),        make_nats()};
   return all;
 }
 

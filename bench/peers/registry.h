@@ -13,7 +13,7 @@ namespace beeline::bench::peers {
 
 struct PeerEntry {
   std::string_view name;
-  std::string_view packages;  // needed packages, separated by blanks; empty: none
+  std::string_view packages;  // what to install, as a text; empty: nothing
   bool polls = false;         // has a way to wait without sleeping
   bool sleeps = false;
   Result<Outcome> (*measure)(SharedBoard&, const PeerCase&) = nullptr;  // null: not built in
@@ -34,6 +34,7 @@ struct PeerEntry {
 [[nodiscard]] PeerEntry pipe_entry();
 [[nodiscard]] PeerEntry posix_queue_entry();
 [[nodiscard]] PeerEntry unix_socket_entry();
+[[nodiscard]] PeerEntry aeron_entry();
 [[nodiscard]] PeerEntry iceoryx_entry();
 [[nodiscard]] PeerEntry nats_entry();
 [[nodiscard]] PeerEntry nng_entry();

@@ -15,7 +15,7 @@ enum class PeerTest : std::uint8_t {
   kWake,        // round trips, both sides sleep
   kThroughput,  // one sender, one receiver
   kFanin,       // three senders on one CPU, one receiver on the other
-  kFill,        // one sender, one receiver, large payloads written and read whole
+  kFill,        // one sender, one receiver, payloads written and read whole
 };
 
 inline constexpr std::uint32_t kFaninSenders = 3;
