@@ -74,6 +74,10 @@ TEST_F(CliCommand, ABackgroundChildHoldsUpNeitherReplyNorService) {
   ASSERT_EQ(jobs.size(), 2U);
   ASSERT_EQ(daemons.size(), 2U);
   for (const pid_t job : jobs) EXPECT_TRUE(is_running(job)) << "it works on";
+  for (const pid_t daemon : daemons) {
+    // Until it has left the group of the command.
+    while (::kill(daemon, 0) == 0 && ::getsid(daemon) != daemon) ::usleep(2000);
+  }
   EXPECT_EQ(end(worker).code, 0);
   for (const pid_t job : jobs) EXPECT_FALSE(is_running(job)) << "it ends with reply";
   for (const pid_t daemon : daemons) {
