@@ -69,9 +69,12 @@ class Question {
     const auto served =
         agent_.serve([](Message&) { return Ack{}; }, {.until = after(kSlice), .filter = none});
     if (!served && !is_over()) asked_.reply.emplace(tl::unexpected(served.error()));
-    if (taken_at_ == Clock::time_point() && is_taken()) taken_at_ = Clock::now();
+    note_taken();
   }
 
+  void note_taken() {
+    if (taken_at_ == Clock::time_point() && is_taken()) taken_at_ = Clock::now();
+  }
   // The receiver has taken the request out of the lane. Nothing else was sent to that receiver.
   [[nodiscard]] bool is_taken() const {
     const LinkCounters* link = link_of_receiver();
@@ -94,6 +97,7 @@ class Question {
     }
     const LinkCounters* link = link_of_receiver();
     const bool is_away = link != nullptr && link->is_away;
+    note_taken();  // the order will lie in the same link
     const bool is_ordered = static_cast<bool>(agent_.cancel(asking_.to, id_));
     const Deadline end = is_ordered && !is_away ? after(kGrace) : Clock::now();
     while (!is_over() && Clock::now() < end && !signals_.take()) wait();
