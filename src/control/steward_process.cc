@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kMaxWordBytes = 256;
 constexpr std::size_t kMostChildren = 8192;
-constexpr std::int64_t kQuickNs = 5'000'000'000;
+constexpr std::int64_t kQuickEndNs = 5'000'000'000;
 constexpr std::int64_t kPauseNs = 100'000'000;
 constexpr std::int64_t kLongestPauseNs = 10'000'000'000;
 
@@ -134,7 +134,7 @@ void StewardProcess::note_end(int status, Log& log) {
     log.warn("steward_ended", "process={} {}={}", pid_, WIFSIGNALED(status) ? "signal" : "status",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
-  quick_ends_ = now_ns - started_ns_ < kQuickNs ? quick_ends_ + 1 : 0;
+  quick_ends_ = now_ns - started_ns_ < kQuickEndNs ? quick_ends_ + 1 : 0;
   pid_ = 0;
   pidfd_.reset();
   socket_.close();

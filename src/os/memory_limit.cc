@@ -1,9 +1,7 @@
 #include "src/os/memory_limit.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/os/fd.h"
-#include "src/os/uninterrupted.h"
+#include "src/os/text_file.h"
 
 namespace beeline::os {
 namespace {
@@ -40,21 +37,6 @@ constexpr std::uint64_t kNoLimit = 1ULL << 62;  // version 1 says "none" with a 
 constexpr Names kVersion2{"memory.max", "memory.current", "inactive_file ", "active_file "};
 
 using Mount = MemoryLimit::Mount;
-
-// Empty if there is no such file.
-std::string read_whole_file(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!file.valid()) return text;
-  for (;;) {
-    const std::size_t had = text.size();
-    text.resize(had + 4096);
-    const ssize_t part =
-        uninterrupted([&] { return ::read(file.get(), text.data() + had, text.size() - had); });
-    text.resize(had + static_cast<std::size_t>(std::max<ssize_t>(part, 0)));
-    if (part <= 0) return text;
-  }
-}
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
   const auto digits = text.find_first_not_of(' ');
@@ -149,7 +131,7 @@ class Look {
   // The kernel's estimate of how much can be had before it kills a process; the whole machine if
   // there is no /proc to tell.
   void at_machine() {
-    const std::string text = read_whole_file(root_ + "/proc/meminfo");
+    const std::string text = read_text_file(root_ + "/proc/meminfo");
     auto memory = number_of(text, "MemAvailable:");
     if (memory) {
       *memory = (*memory + number_of(text, "SwapFree:").value_or(0)) * 1024;
@@ -164,7 +146,7 @@ class Look {
   // Its own cgroup and all above it.
   void at_cgroups(const std::optional<Mount>& mount, bool version2) {
     if (!mount) return;
-    const auto cgroup = find_cgroup(read_whole_file(root_ + "/proc/self/cgroup"), version2);
+    const auto cgroup = find_cgroup(read_text_file(root_ + "/proc/self/cgroup"), version2);
     if (!cgroup) return;
     std::string path = path_in_mount(*mount, *cgroup);
     for (;;) {
@@ -177,16 +159,16 @@ class Look {
  private:
   void at_cgroup(const std::string& path, const Names& names) {
     const std::string at = root_ + path + "/";
-    const auto limit = number_in(read_whole_file(at + std::string(names.limit)));  // "max": none
+    const auto limit = number_in(read_text_file(at + std::string(names.limit)));  // "max": none
     if (!limit || *limit >= kNoLimit) return;
-    const auto usage = number_in(read_whole_file(at + std::string(names.usage)));
+    const auto usage = number_in(read_text_file(at + std::string(names.usage)));
     if (!usage) return;
     Room room{"the memory cgroup " + path + " with a limit of " + std::to_string(*limit) +
                   " bytes (" + std::string(names.limit) + ")",
               *limit - std::min(*limit, *usage), std::min(kReserveBytes, *limit / 16)};
     // The page cache is read only when it matters, because the kernel adds it up over all CPUs.
     if (!room.holds(wanted_bytes_)) {
-      const std::string text = read_whole_file(at + "memory.stat");
+      const std::string text = read_text_file(at + "memory.stat");
       const std::uint64_t cache =
           number_of(text, names.inactive).value_or(0) + number_of(text, names.active).value_or(0);
       room.free_bytes = *limit - std::min(*limit, *usage - std::min(*usage, cache));
@@ -209,7 +191,7 @@ class Look {
 }  // namespace
 
 MemoryLimit::MemoryLimit(std::string root) : root_(std::move(root)) {
-  const std::string mounts = read_whole_file(root_ + "/proc/self/mountinfo");
+  const std::string mounts = read_text_file(root_ + "/proc/self/mountinfo");
   version1_ = find_mount(mounts, false);
   version2_ = find_mount(mounts, true);
 }

@@ -1,28 +1,22 @@
 #include "src/spool/claimant.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "src/os/fd.h"
+#include "src/os/text_file.h"
 
 namespace beeline::spool {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The start of a small file of the system; empty if it cannot be read.
-std::string read_small(const char* path) {
-  const os::UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> bytes{};
-  const ssize_t got = file.valid() ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  std::string text(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+// The word of a file of the system; empty if it cannot be read.
+std::string read_word(const std::string& path) {
+  std::string text = os::read_text_file(path);
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }
@@ -41,7 +35,7 @@ Number number_in(const Json& object, const char* key) {
 }  // namespace
 
 Host Host::read() {
-  Host host{read_small("/etc/machine-id"), read_small("/proc/sys/kernel/random/boot_id"), {}};
+  Host host{read_word("/etc/machine-id"), read_word("/proc/sys/kernel/random/boot_id"), {}};
   struct stat found {};
   if (::stat("/proc/self/ns/pid", &found) == 0) host.pidns = fmt::format("{}", found.st_ino);
   return host;
@@ -59,7 +53,7 @@ std::string Host::tag() const {
 
 std::optional<ProcessLife> ProcessLife::of(pid_t pid) {
   if (pid <= 0) return std::nullopt;
-  const std::string stat = read_small(fmt::format("/proc/{}/stat", pid).c_str());
+  const std::string stat = os::read_text_file(fmt::format("/proc/{}/stat", pid));
   // The name of the program stands in parentheses and may hold any bytes. The state follows it.
   const auto name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return std::nullopt;

@@ -14,8 +14,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -26,6 +24,7 @@
 
 #include "src/os/error.h"
 #include "src/os/pid_fd.h"
+#include "src/os/text_file.h"
 #include "src/os/uninterrupted.h"
 
 namespace beeline::steward {
@@ -266,8 +265,7 @@ std::optional<ExecReport> read_report(int link) {
 }
 
 std::uint64_t start_ticks_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = os::read_text_file(fmt::format("/proc/{}/stat", pid));
   // The second field is the name, which may have blanks and brackets.
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;

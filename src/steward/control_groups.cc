@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 
@@ -13,16 +11,12 @@
 
 #include "src/os/error.h"
 #include "src/os/fd.h"
+#include "src/os/text_file.h"
 #include "src/os/uninterrupted.h"
 
 namespace beeline::steward {
 
 namespace {
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Result<void> write_group_file(const std::string& path, std::string_view text) {
   const os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -37,7 +31,7 @@ Result<void> write_group_file(const std::string& path, std::string_view text) {
 
 // The directory in which the hierarchy of version 2 is mounted; empty if it is not.
 std::string mount_point() {
-  std::istringstream lines(text_of_file("/proc/self/mountinfo"));
+  std::istringstream lines(os::read_text_file("/proc/self/mountinfo"));
   for (std::string line; std::getline(lines, line);) {
     if (line.find(" - cgroup2 ") == std::string::npos) continue;
     std::istringstream words(line);
@@ -50,7 +44,7 @@ std::string mount_point() {
 
 // The path of our group below the mount point.
 std::string own_group() {
-  std::istringstream lines(text_of_file("/proc/self/cgroup"));
+  std::istringstream lines(os::read_text_file("/proc/self/cgroup"));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("0::/")) return line.substr(3);
   }
@@ -76,14 +70,14 @@ ControlGroups ControlGroups::find() {
     return groups;
   }
   groups.root_ = own == "/" ? mount : mount + own;
-  const std::string offered = text_of_file(groups.root_ + "/cgroup.controllers");
+  const std::string offered = os::read_text_file(groups.root_ + "/cgroup.controllers");
   if (!has_word(offered, "memory") || !has_word(offered, "pids")) {
     groups.missing_ = fmt::format("{} does not offer the controllers memory and pids",
                                   groups.root_ + "/cgroup.controllers");
     return groups;
   }
   const std::string handed_on = groups.root_ + "/cgroup.subtree_control";
-  const std::string now = text_of_file(handed_on);
+  const std::string now = os::read_text_file(handed_on);
   if (has_word(now, "memory") && has_word(now, "pids")) return groups;
   // The kernel hands controllers on only where no process is in the group itself.
   if (auto written = write_group_file(handed_on, "+memory +pids"); !written) {

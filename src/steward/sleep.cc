@@ -2,10 +2,11 @@
 
 #include <sys/types.h>
 
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "src/os/text_file.h"
 
 namespace beeline::steward {
 
@@ -17,9 +18,7 @@ constexpr char kGone = 'X';
 
 // The letter of the kernel for what the process does; kGone: there is no such process.
 char letter_of(pid_t os_pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", os_pid));
-  std::string line;
-  std::getline(file, line);
+  const std::string line = os::read_text_file(fmt::format("/proc/{}/stat", os_pid));
   // The name before it may have blanks and brackets.
   const auto name_end = line.rfind(") ");
   return name_end == std::string::npos || name_end + 2 >= line.size() ? kGone : line[name_end + 2];

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "src/os/text_file.h"
 #include "tests/process/cli_fixture.h"
 #include "tools/beeline/guard_process.h"
 
@@ -47,8 +48,7 @@ class CliCommand : public CliTest {
   [[nodiscard]] std::vector<pid_t> with_word(const std::string& beginning) const {
     std::vector<pid_t> found;
     for (const pid_t pid : processes_with("TMPDIR", folder_)) {
-      std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
-      const std::string words{std::istreambuf_iterator<char>(file), {}};
+      const std::string words = os::read_text_file("/proc/" + std::to_string(pid) + "/cmdline");
       if (contains('\0' + words, '\0' + beginning)) found.push_back(pid);
     }
     return found;

@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 #include <utility>
+
+#include "src/os/text_file.h"
 
 namespace beeline::test {
 namespace {
@@ -136,9 +136,8 @@ std::vector<pid_t> processes_with(const std::string& name, const std::string& va
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
     if (pid <= 0 || pid == ::getpid()) continue;
-    std::ifstream file(entry.path() / "environ", std::ios::binary);
-    const std::string environment{std::istreambuf_iterator<char>(file), {}};
-    if (('\0' + environment).find(wanted) != std::string::npos) found.push_back(pid);
+    if (('\0' + os::read_text_file(entry.path() / "environ")).find(wanted) != std::string::npos)
+      found.push_back(pid);
   }
   return found;
 }

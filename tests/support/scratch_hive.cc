@@ -10,28 +10,19 @@
 #include <atomic>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "src/os/process.h"
+#include "src/os/text_file.h"
 
 namespace beeline::test {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-// The readable part of a file, because a process of /proc may end meanwhile.
-std::string read_all(const fs::path& path) {
-  const std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // All processes that we may inspect.
 std::vector<pid_t> list_processes() {
@@ -51,14 +42,15 @@ std::vector<pid_t> processes_of(const std::string& directory) {
   const std::string wanted = std::string("BEELINE_DIR=") + directory + '\0';
   std::vector<pid_t> found;
   for (const pid_t pid : list_processes()) {
-    const std::string environment = read_all(fs::path("/proc") / std::to_string(pid) / "environ");
+    const std::string environment =
+        os::read_text_file(fs::path("/proc") / std::to_string(pid) / "environ");
     if (pid != ::getpid() && environment.find(wanted) != std::string::npos) found.push_back(pid);
   }
   return found;
 }
 
 pid_t parent_of(pid_t pid) {
-  const std::string text = read_all(fs::path("/proc") / std::to_string(pid) / "stat");
+  const std::string text = os::read_text_file(fs::path("/proc") / std::to_string(pid) / "stat");
   // pid (name) state parent ...; a name may hold anything.
   const std::size_t end = text.rfind(')');
   if (end == std::string::npos || text.size() < end + 4) return 0;
@@ -69,8 +61,8 @@ pid_t parent_of(pid_t pid) {
 std::string what_it_does(const std::string& name, pid_t pid) {
   const fs::path place = fs::path("/proc") / std::to_string(pid);
   return "\n  " + name + " " + std::to_string(pid) + ": system call " +
-         read_all(place / "syscall") + "  stat " + read_all(place / "stat") +
-         "  ns on a CPU, waiting for one: " + read_all(place / "schedstat");
+         os::read_text_file(place / "syscall") + "  stat " + os::read_text_file(place / "stat") +
+         "  ns on a CPU, waiting for one: " + os::read_text_file(place / "schedstat");
 }
 
 }  // namespace
@@ -111,7 +103,9 @@ control::Client ScratchHive::client() const {
   return {};
 }
 
-std::string ScratchHive::log() const { return read_all(fs::path(directory_) / "beelined.log"); }
+std::string ScratchHive::log() const {
+  return os::read_text_file(fs::path(directory_) / "beelined.log");
+}
 
 control::StatusAnswer ScratchHive::status() const {
   // The tests do not judge how long an answer takes.
@@ -137,8 +131,8 @@ void ScratchHive::close() {
   EXPECT_TRUE(down) << down.error().text;
   connected->close();
   for (const pid_t pid : processes_of(directory_)) {
-    ADD_FAILURE() << "process " << pid
-                  << " is left: " << read_all(fs::path("/proc") / std::to_string(pid) / "cmdline");
+    ADD_FAILURE() << "process " << pid << " is left: "
+                  << os::read_text_file(fs::path("/proc") / std::to_string(pid) / "cmdline");
   }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory_, error)) {

@@ -26,11 +26,21 @@
 #include "src/os/packet_socket.h"
 #include "src/os/pid_fd.h"
 #include "src/os/process.h"
+#include "src/os/text_file.h"
 #include "src/os/timer_fd.h"
 #include "tests/unit/os_test_support.h"
 
 namespace beeline::os {
 namespace {
+
+// A file of /proc can be opened before its process ends, and not be read after it. The memory of a
+// process has no page 0.
+TEST(TextFile, AFileThatCannotBeReadIsEmpty) {
+  EXPECT_EQ(read_text_file("/proc/self/mem"), "");
+  EXPECT_EQ(read_text_file("/proc/self"), "");
+  EXPECT_EQ(read_text_file("/proc/self/nothing"), "");
+  EXPECT_EQ(read_text_file("/proc/sys/kernel/ostype"), "Linux\n");
+}
 
 TEST(ErrorTest, EveryCodeHasItsOwnName) {
   EXPECT_EQ(to_string(ErrorCode::kSystem), "system");
