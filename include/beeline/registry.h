@@ -39,6 +39,7 @@ struct AgentInfo {
   std::uint32_t uid = 0;             ///< the user who owns its name: that of its first life
   std::uint64_t restarts = 0;        ///< lives before this one
   bool temporary = false;
+  bool was_ready = false;  ///< a process of it has finished its attach, now or before
 };
 
 /// The agent of a list that a name or a pid in decimal means, as Agent::find() reads it; null if

@@ -87,6 +87,7 @@ std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all) {
     info.uid = agent.uid;
     info.restarts = agent.restarts;
     info.temporary = agent.temporary;
+    info.was_ready = agent.incarnation != shm::kNoIncarnation;
     infos.push_back(std::move(info));
   }
   return infos;

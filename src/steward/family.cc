@@ -20,6 +20,7 @@ void Family::replace(const std::vector<AgentInfo>& agents) {
     member.is_complete = true;
     member.state = agent.state;
     member.has_lived = member.has_process() || agent.started_unix_ns != 0;
+    member.was_ready = agent.was_ready;
   }
 }
 
@@ -34,6 +35,7 @@ void Family::follow(const LifeEvent& event) {
       if (!event.name.empty()) member.name = event.name;
       member.state = State::kIdle;
       member.has_lived = true;
+      member.was_ready = true;
       break;
     }
     case LifeEvent::Kind::kDied: {

@@ -24,6 +24,7 @@ struct Member {
   bool is_temporary = false;
   bool is_complete = false;  // role, user and kind are known
   bool has_lived = false;    // a process has attached as it
+  bool was_ready = false;    // a process has finished its attach
   State state = State::kIdle;
 
   [[nodiscard]] bool has_process() const {

@@ -66,8 +66,13 @@ Result<std::string> Launcher::reserve(Child& child) {
   if (!ticket) return tl::unexpected(std::move(ticket.error()));
   if (child.pid == 0) {
     parts_.roster.set_pid(child, ticket->pid);
-    parts_.family.add(Member{child.pid, child.parent, child.spec.name, child.spec.role, wanted.uid,
-                             false, true, false, State::kZombie});
+    parts_.family.add({.pid = child.pid,
+                       .parent = child.parent,
+                       .name = child.spec.name,
+                       .role = child.spec.role,
+                       .uid = wanted.uid,
+                       .is_complete = true,
+                       .state = State::kZombie});
   }
   return std::move(ticket->ticket);
 }

@@ -96,7 +96,7 @@ void Settlement::settle_running(Child& child) {
   if (word.kind == HeldKind::kExited) {
     // It was ready if it lived longer than the steward could tell.
     const Member* const member = parts_.family.find(child.pid);
-    if (child.phase == Phase::kStarting && member != nullptr && member->has_lived) {
+    if (child.phase == Phase::kStarting && member != nullptr && member->was_ready) {
       parts_.nursery.hear_ready(child.pid);
     }
     return parts_.nursery.hear_exit(child, word.status);

@@ -87,8 +87,10 @@ Result<void> Steward::settle() {
 void Steward::find_ready() {
   for (const Child* const child : roster_.all()) {
     const Member* const member = family_.find(child->pid);
-    const bool is_ready = child->phase == Phase::kStarting && member != nullptr &&
-                          (member->has_process() || (member->has_lived && child->restarts == 0));
+    if (child->phase != Phase::kStarting || member == nullptr) continue;
+    // A process that attaches is in the list before it is ready. If it ends then, the next child of
+    // this name gets its PID.
+    const bool is_ready = child->restarts == 0 ? member->was_ready : member->has_process();
     if (is_ready) nursery_.hear_ready(child->pid);
   }
 }

@@ -7,6 +7,7 @@
 #include <beeline/king.h>
 
 #include "coordinator_fixture.h"
+#include "src/control/agent_info.h"
 #include "tests/support/process_tree.h"
 
 namespace beeline::control {
@@ -172,6 +173,37 @@ TEST_F(KingTest, AnAgentThatIsReservedAgainHasOneTicketThatCounts) {
   EXPECT_TRUE(is_ok(king.forget(first->pid)));
   ::setenv("BEELINE_TICKET", second->ticket.c_str(), 1);
   EXPECT_TRUE(has_error(Agent::attach({.name = ""}), ErrorCode::kDenied, "has ended"));
+}
+
+TEST_F(KingTest, AProcessThatEndsWithinItsAttachWasNeverReadyAndItsPidIsReservedAgain) {
+  King king = take_its_place();
+  const auto find_worker = [this] {
+    const auto listed = connect().list_all();
+    return is_ok(listed) ? *find_agent(infos_of(*listed), "worker") : AgentInfo{};
+  };
+  const auto first = king.reserve({.name = "worker"});
+  ASSERT_TRUE(is_ok(first));
+  {
+    TestAgent worker;
+    AttachRequest request = named("worker");
+    request.ticket = first->ticket;
+    ASSERT_TRUE(is_ok(worker.attach(request)));
+    EXPECT_EQ(worker.pid(), first->pid);
+    EXPECT_NE(find_worker().os_pid, 0);
+    EXPECT_FALSE(find_worker().was_ready);
+  }
+  ASSERT_TRUE(eventually([&] { return find_worker().os_pid == 0; }));
+  const auto second = king.reserve({.name = "worker"});
+  ASSERT_TRUE(is_ok(second));
+  EXPECT_EQ(second->pid, first->pid);
+  ::setenv("BEELINE_TICKET", second->ticket.c_str(), 1);
+  {
+    const auto worker = Agent::attach({.name = ""});
+    ASSERT_TRUE(is_ok(worker));
+    EXPECT_TRUE(find_worker().was_ready);
+  }
+  ASSERT_TRUE(eventually([&] { return find_worker().os_pid == 0; }));
+  EXPECT_TRUE(find_worker().was_ready);
 }
 
 TEST_F(KingTest, TheEndOfTheHiveWaitsForPid1) {
