@@ -22,6 +22,7 @@ enum class Duty : std::uint8_t {
   kTidy,     // old ends leave the store
   kLetters,  // letters that found no room are tried again
   kKing,     // the connection to the coordinator is made again
+  kList,     // the list of all agents is asked for again
   kEnd,      // the tree must have ended
 };
 

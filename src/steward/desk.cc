@@ -28,24 +28,29 @@ void Desk::take(Message message) {
   if (!message.type().starts_with("hive.")) return take_other(std::move(message));
   const auto caller = Caller::find(parts_.family, message.from());
   if (caller) return handle(*caller, std::move(message));
+  park(std::move(message));
+}
+
+void Desk::park(Message message) {
   if (parked_.size() >= kMostParked) {
     return refuse(std::move(message), ErrorCode::kFull,
-                  fmt::format("pid 1 holds {} requests of agents that it does not know yet: try "
+                  fmt::format("pid 1 holds {} requests that wait for a list of all agents: try "
                               "again",
                               kMostParked));
   }
-  if (parked_.empty()) ask_for_list_();
+  ask_for_list_();
   parked_.push_back(std::move(message));
 }
 
-void Desk::go_on() {
+void Desk::go_on(bool is_old) {
   std::vector<Message> parked = std::exchange(parked_, {});
   for (Message& message : parked) {
     const auto caller = Caller::find(parts_.family, message.from());
     if (caller) {
       handle(*caller, std::move(message));
+    } else if (is_old) {
+      parked_.push_back(std::move(message));
     } else {
-      // It has left meanwhile.
       message.done();
     }
   }
@@ -78,6 +83,8 @@ void Desk::handle(const Caller& caller, Message message) {
                   "spawn: the hive is ending and starts no children");
   }
   if (spawn != nullptr) {
+    const Member* const parent = parts_.family.find(spawn->options.parent);
+    if (parent != nullptr && !parent->is_complete) return park(std::move(message));
     return parts_.spawns.handle(caller, std::move(spawn->options), std::move(message));
   }
   if (const auto* const kill = std::get_if<KillRequest>(&*request)) {

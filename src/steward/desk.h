@@ -41,10 +41,12 @@ class Desk {
   explicit Desk(const Parts& parts, std::function<void()> ask_for_list)
       : parts_(parts), ask_for_list_(std::move(ask_for_list)) {}
 
-  // Takes a message. It waits for go_on() if its sender is not known yet.
+  // Takes a message. It waits for go_on() if its sender, or the parent that a spawn names, is not
+  // known well enough yet.
   void take(Message message);
-  // The family was made anew.
-  void go_on();
+  // The family was made anew. If the list `is_old`, another one comes, and messages of agents that
+  // are still unknown wait for it; otherwise those agents have left.
+  void go_on(bool is_old);
   // No new children: the hive ends.
   void close() { is_closed_ = true; }
 
@@ -54,6 +56,7 @@ class Desk {
   void hear_wait_over(std::int64_t number);
 
  private:
+  void park(Message message);
   void handle(const Caller& caller, Message message);
   void handle(const Caller& caller, const KillRequest& request, Message message);
   void handle(const Caller& caller, const WaitRequest& request, Message message);

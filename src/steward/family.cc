@@ -22,11 +22,35 @@ void Family::replace(const std::vector<AgentInfo>& agents) {
     member.has_lived = member.has_process() || agent.started_unix_ns != 0;
     member.was_ready = agent.was_ready;
   }
+  expects_list_ = false;
+  for (const Change& change : std::exchange(changes_, {})) make(change);
 }
 
-void Family::add(const Member& member) { members_[member.pid] = member; }
+void Family::add(const Member& member) { note({member, {}}); }
 
-void Family::follow(const LifeEvent& event) {
+void Family::follow(const LifeEvent& event) { note({std::nullopt, event}); }
+
+void Family::remove(Pid pid) {
+  LifeEvent event;
+  event.kind = LifeEvent::Kind::kRemoved;
+  event.pid = pid;
+  note({std::nullopt, std::move(event)});
+}
+
+void Family::note(Change change) {
+  make(change);
+  const auto kind = change.event.kind;
+  const bool is_change = kind == LifeEvent::Kind::kReady || kind == LifeEvent::Kind::kDied ||
+                         kind == LifeEvent::Kind::kRemoved;
+  if (expects_list_ && is_change) changes_.push_back(std::move(change));
+}
+
+void Family::make(const Change& change) {
+  if (change.reserved) {
+    members_.emplace(change.reserved->pid, *change.reserved);
+    return;
+  }
+  const LifeEvent& event = change.event;
   switch (event.kind) {
     case LifeEvent::Kind::kReady: {
       Member& member = members_[event.pid];
@@ -45,7 +69,7 @@ void Family::follow(const LifeEvent& event) {
       break;
     }
     case LifeEvent::Kind::kRemoved:
-      remove(event.pid);
+      drop(event.pid, event.parent);
       break;
     case LifeEvent::Kind::kEscalated:
     case LifeEvent::Kind::kEnding:
@@ -54,11 +78,13 @@ void Family::follow(const LifeEvent& event) {
   }
 }
 
-void Family::remove(Pid pid) {
+void Family::drop(Pid pid, Pid heir) {
   const auto found = members_.find(pid);
-  if (found == members_.end()) return;
-  const Pid heir = found->second.parent;
-  members_.erase(found);
+  if (found != members_.end()) {
+    heir = found->second.parent;
+    members_.erase(found);
+  }
+  if (heir == 0) return;
   // The coordinator gives orphans to the parent of their parent.
   for (auto& [other, member] : members_) {
     if (member.parent == pid) member.parent = heir;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,12 @@ struct Member {
 
 class Family {
  public:
-  // Replaces everything.
+  // A list of all agents was asked for. It may lack the changes from now on.
+  void expect_list() {
+    expects_list_ = true;
+    changes_.clear();
+  }
+  // Replaces everything by this list, and makes the changes since it was asked for once more.
   void replace(const std::vector<AgentInfo>& agents);
   // An agent that pid 1 has just reserved.
   void add(const Member& member);
@@ -53,7 +59,18 @@ class Family {
   [[nodiscard]] std::vector<std::vector<Pid>> levels_below(Pid pid) const;
 
  private:
+  struct Change {
+    std::optional<Member> reserved;
+    LifeEvent event{};  // counts if nothing was reserved
+  };
+  void note(Change change);
+  void make(const Change& change);
+  // The children go to their next ancestor, to `heir` if the agent is not known any more.
+  void drop(Pid pid, Pid heir);
+
   std::map<Pid, Member> members_;
+  bool expects_list_ = false;
+  std::vector<Change> changes_;  // since the list was asked for
 };
 
 }  // namespace beeline::steward

@@ -235,7 +235,7 @@ Result<HiveRequest> parse_request(std::string_view type, std::string_view payloa
   const auto json = service::parse_json_request(type, payload);
   if (!json) return tl::unexpected(json.error());
   JsonFields fields(std::string(type), *json);
-  if (type == "hive.spawn") {
+  if (type == kSpawnRequest) {
     auto options = read_spawn(*json);
     if (!options) return tl::unexpected(std::move(options.error()));
     return SpawnRequest{std::move(*options)};

@@ -13,6 +13,8 @@
 
 namespace beeline::steward {
 
+inline constexpr std::string_view kSpawnRequest = "hive.spawn";
+
 struct SpawnRequest {
   SpawnOptions options{};
 };

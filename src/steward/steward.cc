@@ -21,6 +21,7 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kTrimEveryNs = kSecondNs / 2;
 constexpr std::int64_t kTidyEveryNs = 60 * kSecondNs;
 constexpr std::int64_t kKingAgainNs = kSecondNs / 10;
+constexpr std::int64_t kListAgainNs = kSecondNs / 10;
 // The coordinator ends the hive 15 s after it has said so.
 constexpr std::int64_t kEndPatienceNs = 11 * kSecondNs;
 constexpr int kMostMessages = 64;
@@ -177,6 +178,8 @@ void Steward::hear(const LifeEvent& event) {
       begin_end(/*has_keeper=*/true);
       break;
     case LifeEvent::Kind::kMissed:
+      has_missed_ = true;
+      covers_miss_ = false;
       ask_for_list();
       break;
     case LifeEvent::Kind::kDied:
@@ -187,7 +190,7 @@ void Steward::hear(const LifeEvent& event) {
 
 // While the coordinator is away nobody can tell if a child was ready before its end. At the end of
 // the hive nobody asks.
-bool Steward::is_blind() const { return !is_ending_ && (king_fd_ < 0 || list_call_.has_value()); }
+bool Steward::is_blind() const { return !is_ending_ && (king_fd_ < 0 || has_missed_); }
 
 void Steward::hear_late_exits() {
   if (is_blind()) return;
@@ -225,19 +228,28 @@ bool Steward::take_messages() {
     auto message = base_.agent.try_receive();
     if (!message) break;
     ++taken;
+    // The parent that a spawn names may have attached a moment ago.
+    if (message->type() == kSpawnRequest) hear_king();
     desk_.take(std::move(*message));
   }
   return taken != 0;
 }
 
 void Steward::ask_for_list() {
-  if (list_call_) return;
-  const auto call = base_.agent.loop().list_agents();
-  if (call) {
-    list_call_ = *call;
-  } else {
-    service::log_warn("no_list", call.error().text);
+  if (list_call_) {
+    is_list_old_ = true;
+    return;
   }
+  const auto call = base_.agent.loop().list_agents();
+  if (!call) return lack_list(call.error());
+  list_call_ = *call;
+  covers_miss_ = true;
+  family_.expect_list();
+}
+
+void Steward::lack_list(const Error& error) {
+  service::log_warn("no_list", error.text);
+  alarms_.set(Duty::kList, 0, os::monotonic_ns() + kListAgainNs);
 }
 
 void Steward::hear_list() {
@@ -246,11 +258,14 @@ void Steward::hear_list() {
     list_call_.reset();
     if (listed->agents) {
       family_.replace(*listed->agents);
-      find_ready();
+      if (std::exchange(covers_miss_, false) && std::exchange(has_missed_, false)) find_ready();
     } else {
-      service::log_warn("no_list", listed->agents.error().text);
+      lack_list(listed->agents.error());
     }
-    desk_.go_on();
+    // The list may lack the agent for which another one was wanted.
+    const bool is_old = std::exchange(is_list_old_, false);
+    if (is_old && listed->agents) ask_for_list();
+    desk_.go_on(is_old || !listed->agents);
   }
 }
 
@@ -269,6 +284,9 @@ void Steward::hear_alarms() {
         break;
       case Duty::kEnd:
         kills_.hurry();
+        break;
+      case Duty::kList:
+        ask_for_list();
         break;
       case Duty::kLetters:
       case Duty::kKing:

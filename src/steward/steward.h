@@ -66,6 +66,8 @@ class Steward {
   void hear(const Watch::Event& event);
   void wait(Deadline agent_wants);
   void ask_for_list();
+  // The list could not be had: it is asked for again soon.
+  void lack_list(const Error& error);
   // Children that have attached while no event said so.
   void find_ready();
   // `has_keeper`: it waits for this end, and the coordinator with it.
@@ -86,6 +88,9 @@ class Steward {
   Desk desk_;
   int king_fd_ = -1;
   std::optional<CallId> list_call_{};
+  bool is_list_old_ = false;  // another one was wanted after `list_call_` was made
+  bool has_missed_ = false;   // events were missed, and no list has told of them yet
+  bool covers_miss_ = false;  // `list_call_` was made after that
   std::vector<std::pair<pid_t, int>> late_exits_{};  // adopted processes, with their wait status
   std::int64_t timer_at_ns_ = 0;
   bool is_ending_ = false;

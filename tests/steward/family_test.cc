@@ -49,6 +49,39 @@ TEST_F(StewardFamily, OrphansBelongToTheParentOfTheirParent) {
   EXPECT_EQ(family_.children_of(2), std::vector<Pid>{4});
 }
 
+TEST_F(StewardFamily, AListThatIsOlderThanAChangeDoesNotUndoIt) {
+  family_.expect_list();
+  family_.add({.pid = 6,
+               .parent = 2,
+               .name = "reserved",
+               .role = "lead",
+               .is_complete = true,
+               .state = State::kZombie});
+  LifeEvent event;
+  event.kind = LifeEvent::Kind::kReady;
+  event.pid = 6;
+  event.parent = 2;
+  family_.follow(event);
+  event.kind = LifeEvent::Kind::kDied;
+  event.pid = 3;
+  family_.follow(event);
+  family_.remove(4);
+  const std::vector<AgentInfo> old{agent(1, 0, "king"), agent(2, 1, "a"), agent(3, 2, "b"),
+                                   agent(4, 3, "c")};
+  family_.replace(old);
+  ASSERT_NE(family_.find(6), nullptr);
+  EXPECT_TRUE(family_.find(6)->is_complete);
+  EXPECT_TRUE(family_.find(6)->was_ready);
+  EXPECT_TRUE(family_.find(6)->has_process());
+  EXPECT_FALSE(family_.find(3)->has_process());
+  EXPECT_EQ(family_.find(4), nullptr);
+  EXPECT_EQ(family_.find(5), nullptr) << "the list says so";
+  // The changes are in the next list.
+  family_.expect_list();
+  family_.replace(old);
+  EXPECT_EQ(family_.find(6), nullptr);
+}
+
 TEST_F(StewardFamily, OnlyACommandOfTheHivesUserIsAnOperator) {
   EXPECT_FALSE(Caller::find(family_, 9));
   AgentInfo command = agent(7, 1, "agent-7");

@@ -75,6 +75,22 @@ TEST_F(Spawn, AFailedStartSaysWhyAndLeavesNothing) {
   EXPECT_FALSE(listed("bad"));
 }
 
+// Pid 1 hears that an agent is ready before it knows its role.
+TEST_F(Spawn, AnAgentThatHasJustAttachedMayBeTheParent) {
+  ASSERT_TRUE(processes().list());
+  AttachOptions as;
+  as.name = "under";
+  as.parent = boss().name();
+  as.role = "lead";
+  const auto under = Agent::attach(as);
+  ASSERT_TRUE(under) << under.error().text;
+  SpawnOptions options = child("below");
+  options.parent = "under";
+  const auto spawned = processes().spawn(options);
+  ASSERT_TRUE(spawned) << spawned.error().text;
+  EXPECT_EQ(boss().info(spawned->pid)->parent, under->pid());
+}
+
 // HK-103, HK-180, C-33: the rules are asked before anything starts.
 TEST_F(Spawn, ARefusedSpawnStartsNothing) {
   const auto text_of = [this](const SpawnOptions& options) {
