@@ -233,10 +233,13 @@ void Nursery::fail_start(Child& child, const ChildExit& end) {
   forget(child.pid);
   const bool is_late = child.trouble.starts_with(kNeverReady);
   const ErrorCode code = is_late ? ErrorCode::kTimeout : ErrorCode::kSystem;
-  events_.failed(child, Error{code, 0, std::move(text)});
-  parts_.launcher.release_process(child);
   parts_.launcher.log_of(child).remove();
-  parts_.roster.remove(child.id);
+  // A start file that comes next starts another child of this name.
+  child.is_forgotten = true;
+  events_.failed(child, Error{code, 0, std::move(text)});
+  // The record goes before the process is reaped: the next steward would wait for its end.
+  Child failed = parts_.roster.take_out(child.id);
+  parts_.launcher.release_process(failed);
 }
 
 void Nursery::follow_policy(Child& child) {

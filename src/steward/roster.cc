@@ -28,14 +28,19 @@ void Roster::save(const Child& child) {
   if (auto saved = store_.save(child); !saved) service::log_warn("not_saved", saved.error().text);
 }
 
-void Roster::remove(std::int64_t id) {
-  const auto found = children_.find(id);
-  if (found == children_.end()) return;
-  if (auto removed = store_.remove(found->second); !removed) {
+Child Roster::take_out(std::int64_t id) {
+  Child child = std::move(children_.extract(id).mapped());
+  if (auto removed = store_.remove(child); !removed) {
     service::log_warn("not_removed", removed.error().text);
   }
-  by_pid_.erase(found->second.pid);
-  children_.erase(found);
+  // A child that was started meanwhile may have the same PID.
+  const auto found = by_pid_.find(child.pid);
+  if (found != by_pid_.end() && found->second == id) by_pid_.erase(found);
+  return child;
+}
+
+void Roster::remove(std::int64_t id) {
+  if (children_.contains(id)) (void)take_out(id);
 }
 
 Child* Roster::find(std::int64_t id) {

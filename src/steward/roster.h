@@ -28,7 +28,9 @@ class Roster {
   void set_pid(Child& child, Pid pid);
   // Writes a change down. A change that cannot be written is logged; it is in memory.
   void save(const Child& child);
-  // Takes a child out, here and in the store. REQUIRES: it has no process.
+  // Takes a child out, here and in the store, and gives it back. REQUIRES: there is such a child.
+  Child take_out(std::int64_t id);
+  // Takes a child out and drops it, if there is one. REQUIRES: it has no process.
   void remove(std::int64_t id);
 
   [[nodiscard]] Child* find(std::int64_t id);
