@@ -171,8 +171,8 @@ void Operator::check_news() {
     const NewsJson news = NewsJson::parse(message->text());
     const auto found = ends_.find(news["pid"].get<Pid>());
     if (found != ends_.end()) {
-      EXPECT_EQ(news["exit_code"].get<int>(), found->second.exit_code);
-      EXPECT_EQ(news["signal"].get<int>(), found->second.signal);
+      EXPECT_EQ(news["exit_code"].get<int>(), found->second.exit_code) << news;
+      EXPECT_EQ(news["signal"].get<int>(), found->second.signal) << news;
     }
     message->done();
   }

@@ -234,6 +234,9 @@ void StewardChaos::expect_no_child_left() {
 Holding StewardChaos::look() {
   for (auto& each : operators_) each->tidy();
   expect_no_child_left();
+  // An operator comes back to a new coordinator when it asks for something. Until then the
+  // coordinator keeps agents that were forgotten: the operator may hold links to them.
+  for (auto& each : operators_) EXPECT_TRUE(each->agent().info());
   const std::vector<pid_t> processes = {steward(), coordinator(), hive_.keeper()};
   const auto found = beeline::test::look_at_rest(
       processes, after(kPatience),
