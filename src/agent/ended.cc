@@ -188,6 +188,28 @@ bool Ended::is_used(Pid pid, shm::Incarnation incarnation, const shm::LinkView* 
   return shm::AgentWord::unpack(own->known_word).incarnation <= incarnation;
 }
 
+void Ended::end_old_king(shm::Incarnation first_known) {
+  std::vector<receive::InLink*> from_king;
+  receiver_.links().index().each_of(control::kKingPid, [&](receive::InLink& link) {
+    if (link.key().incarnation < first_known) from_king.push_back(&link);
+  });
+  for (receive::InLink* link : from_king) {
+    link->set_owner_gone(true);
+    end_owner(*link);
+    receive::close_receipts(*link);
+    receiver_.links().arrange(*link);
+    receiver_.links().owners().call(*link);
+  }
+  {
+    const auto lock = life_.lock_send();
+    send::OutLink* const own = links_.out_link(control::kKingPid);
+    if (own == nullptr) return;
+    own->dead = true;
+  }
+  links_.refresh_peer(control::kKingPid);
+  reap_dead_links();
+}
+
 void Ended::forget_life(Pid pid, shm::Incarnation incarnation) {
   const auto lock = life_.lock_send();
   forget_unused(pid);

@@ -42,13 +42,18 @@ class Ended {
   void end_owner(receive::InLink& link);
   // The owner has ended, and no life of that agent comes after it.
   [[nodiscard]] bool is_finally_dead(const PeerRecord& owner) const;
+  // After a resume in a hive that knows the lives from this one on: pid 1 of the hive before has
+  // ended with it. The next pid 1 has the same number but no cursor, so it must not read our link.
+  void end_old_king(shm::Incarnation first_known);
   // Forgets a life, unless it is used, and those before it.
   void forget_life(Pid pid, shm::Incarnation incarnation);
+
+  // Lets go of links to the finally dead that nothing refers to.
+  void reap_dead_links();
 
  private:
   [[nodiscard]] bool look_after(receive::InLink& link);
   void look_after_all();
-  void reap_dead_links();
   [[nodiscard]] bool is_linked(const send::OutLink& own) const;
   [[nodiscard]] bool is_used(Pid pid, shm::Incarnation incarnation,
                              const shm::LinkView* shown) const;

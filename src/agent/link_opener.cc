@@ -5,6 +5,7 @@
 
 #include "src/agent/arrivals.h"
 #include "src/agent/directory_tree.h"
+#include "src/agent/ended.h"
 #include "src/agent/family.h"
 #include "src/agent/registration.h"
 #include "src/control/quotes.h"
@@ -26,6 +27,7 @@ LinkOpener::LinkOpener(const Needs& needs)
       receiver_(needs.receiver),
       links_(needs.links),
       arrivals_(needs.arrivals),
+      ended_(needs.ended),
       registration_(needs.registration),
       family_(needs.family),
       deadlines_(needs.deadlines) {}
@@ -54,6 +56,7 @@ Result<Peer> LinkOpener::peer(Pid pid) {
 
 Result<Peer> LinkOpener::find_peer(Pid pid) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
+  if (auto left = leave_old_king(pid); !left) return tl::unexpected(std::move(left.error()));
   if (const auto known = links_.peer_of(pid)) {
     auto lock = life_.lock_send();
     send::OutLink& link = *links_.at(LinkSlot(known->slot));
@@ -97,18 +100,22 @@ std::string LinkOpener::why_denied(Pid pid) {
 // Creates the link, or asks again if the answer was lost: it is the same segment then.
 Result<Peer> LinkOpener::open_link(Pid pid) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
+  if (auto left = leave_old_king(pid); !left) return tl::unexpected(std::move(left.error()));
   const bool again = links_.out_link(pid) != nullptr;
   auto made = link_to(pid);
   if (!made) return tl::unexpected(made.error());
-  send::OutLink* const link = *made;
+  send::OutLink* link = *made;
   auto opened = ask_open(*link, again);
-  // Registering again opens every link of ours, this one among them.
+  // Registering again opens every link of ours, this one among them, unless it leads to pid 1 and
+  // the hive is another one.
   if (!opened && client_.closed() && !registration_.is_unasked()) {
-    if (auto done = registration_.resume_in_call(); !done)
-      opened = tl::unexpected(std::move(done.error()));
+    auto done = registration_.resume_in_call();
+    link = links_.out_link(pid);
+    if (done && link == nullptr) return open_link(pid);
+    if (!done) opened = tl::unexpected(std::move(done.error()));
   }
-  if (link->place != nullptr) return *links_.peer_of(pid);
-  if (!again && !client_.closed()) links_.remove(pid);  // refused
+  if (link != nullptr && link->place != nullptr) return *links_.peer_of(pid);
+  if (link != nullptr && !again && !client_.closed()) links_.remove(pid);  // refused
   return tl::unexpected(opened.error());
 }
 
@@ -120,6 +127,21 @@ Result<Peer> LinkOpener::open_link_unasked(Pid pid) {
   }
   const Registration::Unasked unasked(registration_);
   return open_link(pid);
+}
+
+// A link to pid 1 of an earlier hive makes room for one to its next.
+Result<void> LinkOpener::leave_old_king(Pid pid) {
+  const auto is_old = [&] {
+    const auto lock = life_.lock_send();
+    const send::OutLink* const link = links_.out_link(pid);
+    return link != nullptr && link->dead;
+  };
+  if (pid != control::kKingPid || !is_old()) return {};
+  ended_.reap_dead_links();
+  if (!is_old()) return {};
+  return fail(ErrorCode::kTimeout,
+              "pid 1 of the last hive has ended, and a question to it or a loan for it is still "
+              "open: take the answer or give the loan back, then ask again");
 }
 
 // The link that is there, or a new one.
@@ -180,6 +202,7 @@ Result<void> LinkOpener::begin_open(Pid pid) {
   (void)take_refusal(pid);
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   if (client_.closed()) return fail(ErrorCode::kClosed, "the coordinator has gone; ask again");
+  if (auto left = leave_old_king(pid); !left) return left;
   const bool again = links_.out_link(pid) != nullptr;
   auto made = link_to(pid);
   if (!made) return tl::unexpected(made.error());

@@ -15,6 +15,7 @@
 namespace beeline {
 
 class Arrivals;
+class Ended;
 class Family;
 class Registration;
 
@@ -27,6 +28,7 @@ class LinkOpener {
     receive::Receiver& receiver;
     PeerLinks& links;
     Arrivals& arrivals;
+    Ended& ended;
     Registration& registration;
     Family& family;
     Deadlines& deadlines;
@@ -78,6 +80,7 @@ class LinkOpener {
   };
   // False: it goes on.
   bool settle(Opening& opening);
+  [[nodiscard]] Result<void> leave_old_king(Pid pid);
   [[nodiscard]] Result<send::OutLink*> link_to(Pid pid);
   [[nodiscard]] static control::OpenRequest request_of(const send::OutLink& link, bool again);
   // The coordinator's answer about a link.
@@ -93,6 +96,7 @@ class LinkOpener {
   receive::Receiver& receiver_;
   PeerLinks& links_;
   Arrivals& arrivals_;
+  Ended& ended_;
   Registration& registration_;
   Family& family_;
   Deadlines& deadlines_;

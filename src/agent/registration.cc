@@ -5,6 +5,7 @@
 
 #include "src/agent/announcements.h"
 #include "src/agent/arrivals.h"
+#include "src/agent/ended.h"
 #include "src/agent/escalations.h"
 #include "src/agent/family.h"
 #include "src/agent/link_opener.h"
@@ -32,6 +33,7 @@ Registration::Registration(control::Client& client, const Needs& needs)
       opener_(needs.opener),
       arrivals_(needs.arrivals),
       announcements_(needs.announcements),
+      ended_(needs.ended),
       reports_(needs.reports),
       family_(needs.family),
       escalations_(needs.escalations),
@@ -109,6 +111,10 @@ Result<void> Registration::register_again() {
   auto directory = Directory::accept(std::move(resumed->directory));
   if (!directory) return tl::unexpected(directory.error());
   adopt_directory(std::move(*directory), resumed->index);
+  const shm::Incarnation since = resumed->all_known_of;
+  if (life_.incarnation() < since && std::exchange(hive_since_, since) != since) {
+    ended_.end_old_king(since);
+  }
   for (const auto& link : receiver_.links().all()) {
     links_.records().of(*link).begin_anew();
     link->stop_fading();  // asked again
@@ -120,7 +126,8 @@ Result<void> Registration::register_again() {
       const auto lock = life_.lock_send();  // another thread's send may find out in this moment
       return links_.at(slot) != nullptr && links_.at(slot)->dead;
     };
-    if (!is_dead()) continue;
+    // The coordinator must not take a link to pid 1 of an earlier hive for one to its own.
+    if (!is_dead() || links_.at(slot)->peer() == control::kKingPid) continue;
     (void)opener_.ask_open(*links_.at(slot), true);
     links_.refresh_peer(links_.at(slot)->peer());
   }

@@ -14,6 +14,7 @@ namespace beeline {
 
 class Announcements;
 class Arrivals;
+class Ended;
 class Escalations;
 class Family;
 class LinkOpener;
@@ -30,6 +31,7 @@ class Registration {
     LinkOpener& opener;
     Arrivals& arrivals;
     Announcements& announcements;
+    Ended& ended;
     Reports& reports;
     Family& family;
     Escalations& escalations;
@@ -78,11 +80,13 @@ class Registration {
   LinkOpener& opener_;
   Arrivals& arrivals_;
   Announcements& announcements_;
+  Ended& ended_;
   Reports& reports_;
   Family& family_;
   Escalations& escalations_;
   Sleeper& sleeper_;
   Deadlines& deadlines_;
+  shm::Incarnation hive_since_{};  // the first life that is known to a hive that we came back to
   std::int64_t resume_pause_ns_ = 0;
   bool is_silent_ = false;
   bool unasked_ = false;

@@ -23,4 +23,8 @@ class HiveGuard {
   pid_t pid_ = -1;
 };
 
+// Waits for the ends of all processes of the hive in this directory, those that start meanwhile
+// included.
+void expect_all_end(const std::string& directory);
+
 }  // namespace beeline::steward::test

@@ -23,8 +23,6 @@
 #include <nlohmann/json.hpp>
 
 #include "src/os/clock.h"
-#include "src/os/event_fd.h"
-#include "src/os/pid_fd.h"
 #include "src/os/process.h"
 #include "tests/main_hook.h"
 #include "tests/steward/chaos_operator.h"
@@ -297,22 +295,6 @@ TEST_F(StewardChaos, CoordinatorIsKilled) {
 
 TEST_F(StewardChaos, StewardAndCoordinatorAreKilled) {
   play_and_compare({.children = often(20), .stewards = often(50), .coordinators = often(50)});
-}
-
-// Waits for the ends of all processes of the hive, those that start meanwhile included.
-void expect_all_end(const std::string& directory) {
-  const Deadline end = after(kPatience);
-  for (;;) {
-    const auto left = beeline::test::processes_with("BEELINE_DIR", directory);
-    if (left.empty()) return;
-    for (const pid_t process : left) {
-      const auto pidfd = os::open_pidfd(process);
-      if (!pidfd || os::wait_readable(pidfd->get(), end - std::chrono::steady_clock::now()))
-        continue;
-      ADD_FAILURE() << "process " << process << " is left";
-      ::kill(process, SIGKILL);
-    }
-  }
 }
 
 TEST_F(StewardChaos, KeeperIsKilled) {
