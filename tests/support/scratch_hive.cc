@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -139,6 +140,10 @@ void ScratchHive::close() {
     if (entry.path().filename() == "beelined.last.log") continue;
     ADD_FAILURE() << "file " << entry.path() << " is left";
   }
+  // A thread of an attach that was given up may still close its own.
+  constexpr auto kSoon = std::chrono::seconds(10);
+  const auto end = std::chrono::steady_clock::now() + kSoon;
+  while (count_open_fds() != fds_before_ && std::chrono::steady_clock::now() < end) ::usleep(1000);
   EXPECT_EQ(count_open_fds(), fds_before_) << "descriptors are left open";
 }
 
