@@ -26,7 +26,8 @@ bool Kin::look() {
   Processes members;
   const auto belongs = [&](pid_t pid, const ProcessStat& process) {
     if (members.count(process.parent) != 0) return true;
-    return process.parent == self && (process.session == session || signalled_.count(pid) != 0);
+    return process.parent == self && (process.session == session || signalled_.count(pid) != 0 ||
+                                      sessions_.count(process.session) != 0);
   };
   for (bool grows = true; grows;) {
     grows = false;
@@ -45,6 +46,8 @@ bool Kin::look() {
 void Kin::signal(int number) {
   signalled_ = members_;
   for (const auto& [pid, process] : members_) {
+    // A process that it starts before it ends is left to us in this session.
+    sessions_.insert(process.session);
     const auto pidfd = os::open_pidfd(pid);
     const auto now = pidfd ? read_stat(pid) : std::nullopt;
     if (!now || now->started_us != process.started_us) continue;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 
 #include "tools/beeline/process_state.h"
 
@@ -16,7 +17,7 @@ class Kin {
   // Looks for them in /proc. False if none runs, or /proc does not show them.
   bool look();
   // Sends a signal to all that look() has found. They stay members from then on, in whatever order
-  // they end.
+  // they end, and so do the processes of their sessions that are left to us.
   void signal(int number);
 
  private:
@@ -26,6 +27,7 @@ class Kin {
 
   Processes members_;
   Processes signalled_;
+  std::set<pid_t> sessions_;  // of all that were ever signalled
 };
 
 }  // namespace beeline::cli
